@@ -1,0 +1,48 @@
+# How every library, program and test of the project is declared, so that flags live in one place.
+
+find_program(MUSTER_CCACHE ccache)
+if(MUSTER_CCACHE)
+  # The sloppiness is what ccache asks for to cache compilations that use a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${MUSTER_CCACHE})
+endif()
+
+# What every translation unit is compiled with.
+add_library(muster_flags INTERFACE)
+target_include_directories(muster_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(muster_flags INTERFACE -fpch-preprocess)
+endif()
+if(MUSTER_SANITIZE)
+  target_compile_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE})
+endif()
+
+# muster_library(NAME SOURCES… LINK LIBS…): one folder, one static library.
+function(muster_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(${name} PUBLIC muster_flags ${ARG_LINK})
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE muster_flags ${ARG_LINK})
+  endif()
+endfunction()
+
+# muster_test(NAME SOURCES… LINK LIBS… [LABELS L…]): one GoogleTest program, its cases found when ctest runs.
+function(muster_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE MUSTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}" MUSTER_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${name} PRIVATE muster_flags ${ARG_LINK} GTest::gtest_main rapidcheck rapidcheck_gtest)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()

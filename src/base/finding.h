@@ -1,0 +1,49 @@
+// A finding: one thing that is wrong (or worth knowing) at one place of the input.
+#pragma once
+
+#include <compare>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// A place in a text. Lines and columns count from 1; 0 means "not known". `file` may be empty when
+/// the input has no name.
+struct Position {
+  std::string file;
+  int line = 0;
+  int column = 0;
+
+  auto operator<=>(const Position&) const = default;
+};
+
+/// `file:line:column`, leaving out what is not known.
+std::string to_string(const Position& where);
+
+enum class Severity { kInfo, kWarning, kError };
+
+/// "info", "warning", "error".
+const char* to_string(Severity severity);
+
+/// What is wrong, where, and what would be right.
+struct Finding {
+  Severity severity = Severity::kError;
+  std::string rule;     ///< stable identifier, e.g. "manifest-unknown-key"
+  Position where;
+  std::string message;  ///< what is wrong, one sentence without a final period
+  std::string hint;     ///< what would be right; may be empty
+};
+
+/// `file:line:column: severity: message [rule]`, with the hint behind a semicolon.
+std::string to_string(const Finding& finding);
+
+using Findings = std::vector<Finding>;
+
+/// An error finding in one call: error_at(where, "rule", "message", "hint").
+Finding error_at(Position where, std::string rule, std::string message, std::string hint = {});
+Finding warning_at(Position where, std::string rule, std::string message, std::string hint = {});
+
+bool has_errors(const Findings& findings);
+
+}  // namespace muster

@@ -1,0 +1,82 @@
+// Data parallelism: replicated (DDP) or fully sharded (ZeRO-3/FSDP), as one mechanism. A unit's parameters live in one flat
+// buffer; each rank owns a shard of it in float32; the compute copy is gathered when the unit runs.
+//
+//   shard group of 1 rank, replica group of all     DDP
+//   shard group of all ranks                        full_shard (released after forward), shard_grad_op (kept until backward)
+//   shard group within, replicas across             hybrid
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <torch/nn/module.h>
+
+#include "engine/comm/communicator.h"
+#include "engine/model/unit_runner.h"
+
+namespace muster::parallel {
+
+enum class Strategy { kDdp, kFullShard, kShardGradOp, kHybrid };
+
+struct Options {
+  Strategy strategy = Strategy::kFullShard;
+  int shard_size = 0;                                 ///< ranks of a shard group, for kHybrid
+  torch::ScalarType compute_dtype = torch::kFloat32;  ///< parameters and gradients inside the units
+  bool activation_checkpointing = false;              ///< recompute a unit's activations in backward
+  int prefetch = 1;                                   ///< how many units ahead parameters are gathered
+  std::int64_t bucket_bytes = 32 << 20;               ///< of a DDP all-reduce
+};
+
+/// The part of a unit that this rank owns: what an optimizer updates.
+struct Shard {
+  std::string unit;
+  torch::Tensor parameters;  ///< float32 [n], the truth
+  torch::Tensor gradients;   ///< float32 [n], complete after finish_backward(); the mean over the world
+  torch::Tensor decay_mask;  ///< empty, or uint8 [n]: 1 where weight decay applies (matrices, not norms)
+};
+
+/// Where one parameter lies in its unit's flat buffer: for checkpoints that do not depend on the world's size.
+struct ParameterSlot {
+  std::string name;                 ///< as in the model: "model.layers.0.self_attn.q_proj.weight"
+  std::vector<std::int64_t> shape;
+  int shard = 0;                    ///< index into shards()
+  std::int64_t unit_offset = 0;     ///< elements, in the whole unit
+  std::int64_t elements = 0;
+};
+
+class Sharded : public model::UnitRunner {
+ public:
+  Sharded(std::shared_ptr<comm::Communicator> world, Options options);
+  ~Sharded() override;
+
+  /// Takes over the parameters of a module (those not yet taken by an earlier call): call it for each block, then once
+  /// for the rest of the model, which becomes the root unit and stays gathered. All ranks must hold the same values.
+  void wrap(torch::nn::Module& module, const std::string& name);
+
+  torch::Tensor run(torch::nn::Module& unit, const Body& body, const torch::Tensor& input) override;
+
+  /// Before forward: `last` is false for all micro-batches of a step but the last (gradients are then only accumulated).
+  void begin_micro_batch(bool last);
+  /// After loss.backward() of the last micro-batch: waits for the reductions.
+  void finish_backward();
+  /// After the optimizer changed shards(): the compute copies are stale and are refreshed.
+  void parameters_changed();
+  /// Scales the gradients so that their global 2-norm is at most `limit` (<= 0: only measures); returns the norm before.
+  double clip_gradients(double limit);
+  void zero_gradients();
+
+  std::vector<Shard>& shards();
+  const std::vector<ParameterSlot>& slots() const;
+  /// Elements [begin, end) of a unit that this rank owns.
+  std::pair<std::int64_t, std::int64_t> owned_range(int shard) const;
+  /// The same on all ranks exactly when all ranks hold the same parameters; a hash of every parameter's bits, whatever
+  /// the world size and strategy. Collective.
+  std::string parameter_hash();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace muster::parallel

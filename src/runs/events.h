@@ -1,0 +1,55 @@
+// The record a training process leaves, one JSON object a line, one file a rank: the only thing that the
+// trainer and the judge share.
+//
+// File: RUN/metrics/rank-00000.jsonl (five digits). Every line has "event". Times are seconds, sizes bytes,
+// rates per second. A figure that is not finite is written as null, with "nonfinite": ["loss", …].
+//
+//   start       schema_version 1, rank, world, local_rank, host, pid, transport (mpi|gloo|nccl|single),
+//               device (cpu|cuda), threads, precision, strategy, parameters, tokens_per_step (whole world),
+//               flops_per_token, versions {muster, libtorch, mpi, compiler}, time
+//   peak        dtype, flops_per_second           the node's measured matrix-product peak, of one rank
+//   resume      step, path, hash
+//   data        tokens, vocabulary, shards, tokenizer, hash
+//   step        step, loss (mean over the world), lr, grad_norm, tokens, seconds, wait_seconds (this rank's waiting in
+//               collectives), tokens_per_second, flops_per_second (one rank), mfu (null when no peak), time
+//   eval        step, loss, tokens
+//   checkpoint  step, path, hash, bytes, seconds
+//   reload      step, path, hash, saved_hash      the checkpoint read back
+//   error       kind (timeout|comm|nonfinite|io|data|config), message, operation, missing [{rank, host}], waiting [ranks]
+//   end         step, reason (complete|interrupted|error), parameter_hash, peak_memory, seconds, start_to_first_step_seconds
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace muster::runs {
+
+/// RUN/metrics/rank-NNNNN.jsonl.
+std::string metrics_file(const std::string& run_directory, int rank);
+
+/// Appends lines to a rank's file; each line is flushed whole, so that a killed process leaves only whole lines
+/// but the last.
+class EventWriter {
+ public:
+  /// An empty path writes nowhere.
+  explicit EventWriter(std::string path);
+  ~EventWriter();
+  EventWriter(const EventWriter&) = delete;
+  EventWriter& operator=(const EventWriter&) = delete;
+
+  /// Replaces figures that are not finite by null and lists them in "nonfinite".
+  void write(nlohmann::json event);
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+/// Reads a rank's file. A torn last line is left out; any other line that is not an event object is an error finding.
+Result<std::vector<nlohmann::json>> parse_events(const std::string& text, const std::string& file);
+
+}  // namespace muster::runs
