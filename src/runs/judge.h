@@ -1,0 +1,66 @@
+// The judge: expectations, the ranks' events and the launcher's result in, a verdict with evidence out. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/finding.h"
+#include "base/verdict.h"
+
+#include <nlohmann/json.hpp>
+
+namespace muster::runs {
+
+/// What the case asks of a run. A check that nobody asked for is left out of the verdict, not passed.
+struct Expectations {
+  int world = 1;                         ///< ranks asked for
+  std::optional<long long> steps;        ///< the last step that must be reached
+
+  bool parameters_agree = true;
+  bool finite = true;
+  bool loss_fell = true;
+
+  std::optional<double> eval_loss_max;   ///< the last evaluation's loss must lie in [min, max]
+  std::optional<double> eval_loss_min;
+  bool checkpoint_reloads = false;
+
+  /// mpi, gloo, nccl or single: that one must have been used. auto: reported, with what says so. Empty: not asked.
+  std::string transport;
+
+  bool throughput = true;                            ///< report it
+  std::optional<double> tokens_per_second_min;       ///< of the whole world, median
+  std::optional<double> mfu_min;                     ///< share of the measured peak, 0 to 1
+
+  bool stragglers = true;                            ///< needs two ranks; left out for one
+  double straggler_ratio = 1.5;                      ///< own time a step over the median of the ranks
+};
+
+/// Events of one rank's file, in the file's order, and what could not be read of it.
+struct RankEvents {
+  int rank = 0;  ///< as the file's name says
+  std::string file;
+  std::vector<nlohmann::json> events;
+  Findings findings;  ///< lines that are not events
+};
+
+/// How the launcher (mpirun, srun, sbatch) ended.
+struct LauncherResult {
+  enum class End { kExited, kCancelled, kInterrupted, kTimedOut, kNotStarted, kUnknown };
+  End end = End::kUnknown;
+  std::optional<int> exit_code;
+  std::string detail;  ///< one sentence, e.g. "srun: error: n2: task 1: Killed"
+};
+
+/// Checks, in this order: completed, ranks-joined, parameters-agree, finite, loss-fell, eval-loss, checkpoint-reloads,
+/// transport, throughput, stragglers. Missing evidence is unknown, never pass. The order of `ranks` does not matter.
+Verdict judge(const Expectations& expectations, const std::vector<RankEvents>& ranks, const LauncherResult& launcher);
+
+/// Reads RUN/metrics/rank-*.jsonl; files that can't be read become findings of their rank.
+std::vector<RankEvents> read_rank_events(const std::string& run_directory);
+
+/// `{"schema_version": 1, "outcome": …, "checks": [{"name", "outcome", "evidence"}]}`, checks worst first.
+nlohmann::json to_json(const Verdict& verdict);
+
+}  // namespace muster::runs
