@@ -1,0 +1,36 @@
+// Data sets that a case names: what makes them and how to know them. The data is
+// facts/datasets.yaml.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file_system.h"
+#include "base/result.h"
+
+namespace muster::facts {
+
+struct Dataset {
+  std::string name;
+  std::string description;
+  std::string package;               ///< Debian package that has the command
+  std::vector<std::string> command;  ///< prints the text on standard output
+  std::uint64_t bytes = 0;
+  std::string sha256;  ///< lower-case hexadecimal
+  std::optional<std::uint64_t> words;
+  std::string licence;
+  std::string source, date;
+  Position where;
+};
+
+Result<std::vector<Dataset>> load_datasets(const FileSystem& files,
+                                           const std::filesystem::path& root);
+Result<std::vector<Dataset>> parse_datasets(const std::string& text, const std::string& file);
+
+/// By name; failure with "did you mean".
+Result<Dataset> find_dataset(const std::vector<Dataset>& datasets, const std::string& name);
+
+}  // namespace muster::facts
