@@ -78,6 +78,19 @@ class Kernels {
   /// The other half: down · swiglu(gate · x, up · x), with x [..., H] already normalised.
   virtual torch::Tensor mlp(const torch::Tensor& x, const torch::Tensor& gate_weight,
                             const torch::Tensor& up_weight, const torch::Tensor& down_weight) const;
+
+  /// x + self_attention(rms_norm(x, norm_weight, eps), …): half of a block, with norm and residual.
+  virtual torch::Tensor attention_half(const torch::Tensor& x, const torch::Tensor& norm_weight,
+                                       double eps, const torch::Tensor& q_weight,
+                                       const torch::Tensor& k_weight, const torch::Tensor& v_weight,
+                                       const torch::Tensor& o_weight, const Rope& rope,
+                                       const AttentionShape& shape) const;
+
+  /// x + mlp(rms_norm(x, norm_weight, eps), …).
+  virtual torch::Tensor mlp_half(const torch::Tensor& x, const torch::Tensor& norm_weight,
+                                 double eps, const torch::Tensor& gate_weight,
+                                 const torch::Tensor& up_weight,
+                                 const torch::Tensor& down_weight) const;
 };
 
 /// Plain ATen. Needs T × T per head for attention and N × V for the head.

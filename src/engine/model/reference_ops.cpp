@@ -105,6 +105,20 @@ Tensor Kernels::mlp(const Tensor& x, const Tensor& gate_weight, const Tensor& up
   return linear(swiglu(projected[0], projected[1]), down_weight);
 }
 
+Tensor Kernels::attention_half(const Tensor& x, const Tensor& norm_weight, double eps,
+                               const Tensor& q_weight, const Tensor& k_weight,
+                               const Tensor& v_weight, const Tensor& o_weight, const Rope& rope,
+                               const AttentionShape& shape) const {
+  return x + self_attention(rms_norm(x, norm_weight, eps), q_weight, k_weight, v_weight, o_weight,
+                            rope, shape);
+}
+
+Tensor Kernels::mlp_half(const Tensor& x, const Tensor& norm_weight, double eps,
+                         const Tensor& gate_weight, const Tensor& up_weight,
+                         const Tensor& down_weight) const {
+  return x + mlp(rms_norm(x, norm_weight, eps), gate_weight, up_weight, down_weight);
+}
+
 const Kernels& reference_kernels() {
   static const ReferenceKernels kKernels;
   return kKernels;
