@@ -9,9 +9,9 @@ namespace muster {
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual std::chrono::system_clock::time_point now() const = 0;      ///< wall clock, for records
-  virtual std::chrono::steady_clock::time_point steady() const = 0;   ///< for limits and durations
-  virtual void sleep_for(std::chrono::milliseconds duration) = 0;     ///< returns early on interrupt
+  virtual std::chrono::system_clock::time_point now() const = 0;     ///< wall clock, for records
+  virtual std::chrono::steady_clock::time_point steady() const = 0;  ///< for limits and durations
+  virtual void sleep_for(std::chrono::milliseconds duration) = 0;    ///< returns early on interrupt
 };
 
 Clock& real_clock();
@@ -20,7 +20,10 @@ Clock& real_clock();
 class ManualClock : public Clock {
  public:
   explicit ManualClock(std::chrono::system_clock::time_point start = {}) : wall_(start) {}
-  void advance(std::chrono::milliseconds by) { wall_ += by; steady_ += by; }
+  void advance(std::chrono::milliseconds by) {
+    wall_ += by;
+    steady_ += by;
+  }
   std::chrono::system_clock::time_point now() const override { return wall_; }
   std::chrono::steady_clock::time_point steady() const override { return steady_; }
   void sleep_for(std::chrono::milliseconds duration) override { advance(duration); }

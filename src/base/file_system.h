@@ -30,11 +30,13 @@ class FileSystem {
 
   /// Writes whole or not at all: beside the target, flushed to disk, then renamed over it. Parent
   /// directories are made. On failure nothing of the attempt is left.
-  virtual Result<void> write(const std::filesystem::path& path, std::string_view content, bool executable = false) = 0;
+  virtual Result<void> write(const std::filesystem::path& path, std::string_view content,
+                             bool executable = false) = 0;
 
   virtual Result<void> append(const std::filesystem::path& path, std::string_view content) = 0;
   virtual Result<void> make_directories(const std::filesystem::path& path) = 0;
-  virtual Result<void> rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
+  virtual Result<void> rename(const std::filesystem::path& from,
+                              const std::filesystem::path& to) = 0;
   virtual Result<void> remove_all(const std::filesystem::path& path) = 0;
 
   /// What is there (symlinks not followed), or nothing.
@@ -56,7 +58,8 @@ class MemoryFileSystem : public FileSystem {
   void fail_after(int writes);
 
   Result<std::string> read(const std::filesystem::path& path) const override;
-  Result<void> write(const std::filesystem::path& path, std::string_view content, bool executable = false) override;
+  Result<void> write(const std::filesystem::path& path, std::string_view content,
+                     bool executable = false) override;
   Result<void> append(const std::filesystem::path& path, std::string_view content) override;
   Result<void> make_directories(const std::filesystem::path& path) override;
   Result<void> rename(const std::filesystem::path& from, const std::filesystem::path& to) override;

@@ -29,7 +29,7 @@ const char* to_string(Severity severity);
 /// What is wrong, where, and what would be right.
 struct Finding {
   Severity severity = Severity::kError;
-  std::string rule;     ///< stable identifier, e.g. "manifest-unknown-key"
+  std::string rule;  ///< stable identifier, e.g. "manifest-unknown-key"
   Position where;
   std::string message;  ///< what is wrong, one sentence without a final period
   std::string hint;     ///< what would be right; may be empty

@@ -25,16 +25,26 @@ Failure failure(std::string rule, std::string message, std::string hint = {});
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
   Result(Failure error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
   /// The value; calling this on a failure is a bug of the caller.
-  T& value() & { assert(ok()); return std::get<0>(state_); }
-  const T& value() const& { assert(ok()); return std::get<0>(state_); }
-  T&& value() && { assert(ok()); return std::get<0>(std::move(state_)); }
+  T& value() & {
+    assert(ok());
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    assert(ok());
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    assert(ok());
+    return std::get<0>(std::move(state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
@@ -47,7 +57,10 @@ class [[nodiscard]] Result {
   }
 
   /// The failure, to hand on: `if (!r) return r.error();`
-  Failure error() const { assert(!ok()); return std::get<1>(state_); }
+  Failure error() const {
+    assert(!ok());
+    return std::get<1>(state_);
+  }
 
  private:
   std::variant<T, Failure> state_;
@@ -65,7 +78,10 @@ class [[nodiscard]] Result<void> {
     static const Findings kNone;
     return ok() ? kNone : error_->findings;
   }
-  Failure error() const { assert(!ok()); return *error_; }
+  Failure error() const {
+    assert(!ok());
+    return *error_;
+  }
 
  private:
   std::optional<Failure> error_;
