@@ -33,7 +33,9 @@ struct Shard {
   std::string unit;
   torch::Tensor parameters;  ///< float32 [n], the truth
   torch::Tensor gradients;   ///< float32 [n], complete after finish_backward(); the mean over the world
-  torch::Tensor decay_mask;  ///< empty, or uint8 [n]: 1 where weight decay applies (matrices, not norms)
+  torch::Tensor compute;     ///< undefined, or [n] in the compute type: a copy of `parameters` that an optimizer may
+                             ///< write in the same pass (then parameters_changed(true))
+  torch::Tensor decay_mask;  ///< undefined: decay all; or uint8 [n]: 1 where weight decay applies (matrices, not norms)
 };
 
 /// Where one parameter lies in its unit's flat buffer: for checkpoints that do not depend on the world's size.
@@ -51,7 +53,9 @@ class Sharded : public model::UnitRunner {
   ~Sharded() override;
 
   /// Takes over the parameters of a module (those not yet taken by an earlier call): call it for each block, then once
-  /// for the rest of the model, which becomes the root unit and stays gathered. All ranks must hold the same values.
+  /// for the rest of the model, which becomes the root unit and stays gathered: what is never passed to run() is never
+  /// released. `name` is the module's path in the model, the prefix of its parameters' names; empty for the model itself.
+  /// All ranks must hold the same values.
   void wrap(torch::nn::Module& module, const std::string& name);
 
   torch::Tensor run(torch::nn::Module& unit, const Body& body, const torch::Tensor& input) override;
@@ -60,8 +64,9 @@ class Sharded : public model::UnitRunner {
   void begin_micro_batch(bool last);
   /// After loss.backward() of the last micro-batch: waits for the reductions.
   void finish_backward();
-  /// After the optimizer changed shards(): the compute copies are stale and are refreshed.
-  void parameters_changed();
+  /// After the optimizer changed shards(): the compute copies are stale and are refreshed. `compute_written`: it has
+  /// written every Shard::compute that there is.
+  void parameters_changed(bool compute_written = false);
   /// Scales the gradients so that their global 2-norm is at most `limit` (<= 0: only measures); returns the norm before.
   double clip_gradients(double limit);
   void zero_gradients();
