@@ -1,0 +1,89 @@
+#include "launch/collect.h"
+
+#include <algorithm>
+
+#include "base/redact.h"
+#include "runs/evidence.h"
+
+namespace muster::launch {
+namespace {
+
+using End = runs::LauncherResult::End;
+constexpr std::size_t kLastWords = 6;
+
+std::vector<std::string> last_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    if (end > start) lines.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  if (lines.size() > kLastWords) lines.erase(lines.begin(), lines.end() - kLastWords);
+  return lines;
+}
+
+/// The end of the first rank's log that is not empty, else of the launcher's.
+std::vector<std::string> last_words(const runs::Run& run, FileSystem& files) {
+  for (int rank = 0; rank < run.record().world; ++rank) {
+    const auto text = files.read(run.directory() / "logs" / ("rank-" + std::to_string(rank) + ".log"));
+    if (text && text->find_first_not_of(" \n") != std::string::npos) return last_lines(*text);
+  }
+  const auto text = files.read(run.directory() / "logs/launcher.err");
+  return text ? last_lines(*text) : std::vector<std::string>();
+}
+
+}  // namespace
+
+std::optional<runs::RunState> state_of(const runs::LauncherResult& launched) {
+  switch (launched.end) {
+    case End::kCancelled: return runs::RunState::kCancelled;
+    case End::kInterrupted: return runs::RunState::kInterrupted;
+    case End::kTimedOut: return runs::RunState::kTimedOut;
+    default: return std::nullopt;
+  }
+}
+
+ExitCode exit_code_of(const runs::LauncherResult& launched, Outcome outcome) {
+  if (launched.end == End::kInterrupted) return kExitInterrupted;
+  if (launched.end == End::kTimedOut) return kExitTimeLimit;
+  if (launched.end == End::kCancelled) return kExitUnverified;
+  if (launched.end == End::kNotStarted) return kExitUnverified;
+  if (launched.end == End::kExited && launched.exit_code == kExitBadInput) return kExitBadInput;
+  return exit_code(outcome);
+}
+
+RunOutcome collect(const Prepared& prepared, const runs::LauncherResult& launched, runs::Run& run,
+                   const std::map<std::string, std::string>& environment, const Seams& seams) {
+  RunOutcome outcome;
+  const auto give_up = [&](const Findings& findings) {
+    outcome.refusal = Refusal{findings, kExitInternal};
+    outcome.code = kExitInternal;
+    outcome.record = run.record();
+    return outcome;
+  };
+  // Secrets go first: whatever happens afterwards, no record keeps one.
+  std::vector<std::string> secrets = runs::secret_values(environment);
+  for (const catalog::Secret& secret : prepared.resolved.values.secrets) {
+    if (const auto value = environment.find(secret.env); value != environment.end() && !value->second.empty()) {
+      secrets.push_back(value->second);
+    }
+  }
+  for (const auto& [name, value] : secret_settings(prepared.resolved.values)) secrets.push_back(value);
+  if (auto scrubbed = runs::scrub(run.directory(), secrets); !scrubbed) return give_up(scrubbed.findings());
+
+  const auto ranks = runs::read_rank_events(run.directory().string());
+  runs::LauncherResult said = launched;
+  said.detail = redact(said.detail, secrets);
+  outcome.verdict = runs::judge(expectations(prepared.resolved.values), ranks, said);
+  if (auto written = runs::write_evidence(run.directory(), ranks); !written) return give_up(written.findings());
+  if (auto finished = run.finish(outcome.verdict, said.exit_code, state_of(said), said.detail); !finished) {
+    return give_up(finished.findings());
+  }
+  outcome.record = run.record();
+  outcome.code = exit_code_of(said, outcome.verdict.outcome());
+  if (outcome.verdict.outcome() != Outcome::kPass) outcome.last_words = last_words(run, seams.files);
+  return outcome;
+}
+
+}  // namespace muster::launch

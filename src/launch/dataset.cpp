@@ -1,0 +1,56 @@
+#include "launch/dataset.h"
+
+#include <fmt/format.h>
+
+#include "runs/sha256.h"
+
+namespace muster::launch {
+namespace {
+
+bool is_it(const facts::Dataset& dataset, const std::string& text) {
+  return text.size() == dataset.bytes && runs::sha256_hex(text) == dataset.sha256;
+}
+
+}  // namespace
+
+std::filesystem::path dataset_path(const std::filesystem::path& project, const facts::Dataset& dataset) {
+  return project / ".muster/cache/data" / (dataset.name + ".txt");
+}
+
+Result<std::filesystem::path> materialise(const facts::Dataset& dataset, const std::filesystem::path& project,
+                                          FileSystem& files, ProcessRunner& processes) {
+  const auto path = dataset_path(project, dataset);
+  if (files.exists(path)) {
+    const auto present = files.read(path);
+    if (present && is_it(dataset, *present)) return path;
+  }
+  const std::string& program = dataset.command.at(0);
+  if (!processes.find(program)) {
+    return failure("dataset-program", fmt::format("data set {} needs the program {}", dataset.name, program),
+                   "apt-get install " + dataset.package);
+  }
+  Command command;
+  command.argv = dataset.command;
+  command.env = {{"LC_ALL", "C"}};
+  command.time_limit = std::chrono::seconds(60);
+  const auto printed = processes.run(command);
+  if (!printed) return printed.error();
+  if (printed->exit_code != 0 || printed->timed_out || printed->interrupted) {
+    return failure("dataset-command",
+                   fmt::format("{} {} with {}", fmt::join(dataset.command, " "),
+                               printed->timed_out ? "passed its time limit" : "ended", printed->exit_code),
+                   printed->err.substr(0, printed->err.find('\n')));
+  }
+  if (!is_it(dataset, printed->out)) {
+    return failure("dataset-content",
+                   fmt::format("{} printed {} bytes with SHA-256 {}, not the {} bytes with {} of data set {}",
+                               fmt::join(dataset.command, " "), printed->out.size(), runs::sha256_hex(printed->out),
+                               dataset.bytes, dataset.sha256, dataset.name),
+                   fmt::format("another version of the package {}; name the text itself with data.path",
+                               dataset.package));
+  }
+  if (auto written = files.write(path, printed->out); !written) return written.error();
+  return path;
+}
+
+}  // namespace muster::launch

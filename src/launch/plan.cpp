@@ -1,0 +1,206 @@
+#include "launch/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/redact.h"
+
+namespace muster::launch {
+namespace {
+
+using catalog::Case;
+using catalog::ResolvedCase;
+
+/// Where the manifest has a value, or its file when it is a default.
+Position position_of(const ResolvedCase& resolved, const std::string& key) {
+  const auto origin = resolved.origins.find(key);
+  if (origin != resolved.origins.end() && origin->second.where.line > 0) return origin->second.where;
+  return {resolved.file.string(), 0, 0};
+}
+
+std::string duration(double seconds) {
+  const auto total = static_cast<long long>(std::ceil(seconds));
+  return fmt::format("{:02}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+}
+
+int threads_of(const Case& values, Target target, const Machine& machine) {
+  const int ranks = std::max(1, values.topology.accelerators_per_node);
+  if (values.resources.threads) return *values.resources.threads;
+  if (values.resources.cpu) return std::max(1, static_cast<int>(*values.resources.cpu) / ranks);
+  return target == Target::kLocal ? std::max(1, machine.cores / std::max(1, values.topology.world())) : 1;
+}
+
+/// EFA is used by NCCL and MPI through libfabric; which variables are still needed is in the upstream cheat sheet.
+void add_profile(Job& job, const Case& values, Target target) {
+  if (values.env.profile == "efa") {
+    job.environment.emplace_back("FI_PROVIDER", "efa");
+    job.environment.emplace_back("FI_EFA_USE_HUGE_PAGE", "0");
+  }
+  if (values.topology.device() == "cuda") {
+    job.environment.emplace_back("NCCL_DEBUG", values.env.debug ? "INFO" : "WARN");
+    if (target == Target::kSlurm) job.environment.emplace_back("NCCL_SOCKET_IFNAME", "^docker,lo,veth");
+    if (values.env.debug) job.environment.emplace_back("TORCH_DISTRIBUTED_DEBUG", "DETAIL");
+  }
+}
+
+class Arguments {
+ public:
+  explicit Arguments(std::vector<std::string> start) : words_(std::move(start)) {}
+  void add(const std::string& option, const std::string& value) {
+    words_.push_back(option);
+    words_.push_back(value);
+  }
+  void add(const std::string& option, const char* value) { add(option, std::string(value)); }
+  void add(const std::string& option, double value) { add(option, fmt::format("{}", value)); }
+  void add(const std::string& option, int value) { add(option, std::to_string(value)); }
+  void add(const std::string& option, long long value) { add(option, std::to_string(value)); }
+  void flag(const std::string& option) { words_.push_back(option); }
+  std::vector<std::string> take() { return std::move(words_); }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+std::vector<std::string> trainer_arguments(const ResolvedCase& resolved, const Place& place, int threads) {
+  const Case& values = resolved.values;
+  const auto settle = [&](const char* key, const std::string& value) {
+    return settle_path(resolved, key, value, place).string();
+  };
+  Arguments arguments({place.trainer, "train"});
+  const std::string& model = values.identity.model;
+  arguments.add("--model", model.find('/') == std::string::npos ? model : settle("case.model", model));
+  arguments.add("--data", values.data.path.empty() ? place.data.string() : settle("data.path", values.data.path));
+  const std::string& tokenizer = values.data.tokenizer;
+  if (!tokenizer.empty()) {
+    arguments.add("--tokenizer", tokenizer.starts_with("bpe:") ? tokenizer : settle("data.tokenizer", tokenizer));
+  }
+  arguments.add("--out", values.checkpoint.dir.empty() ? (place.run_directory / "out").string()
+                                                       : settle("checkpoint.dir", values.checkpoint.dir));
+  arguments.add("--metrics", place.run_directory.string());
+
+  arguments.add("--steps", values.batch.steps);
+  arguments.add("--seq-len", values.batch.seq_len);
+  arguments.add("--micro-batch", values.batch.micro);
+  arguments.add("--global-batch", values.global_batch());
+  arguments.add("--precision", values.precision);
+  arguments.add("--strategy", values.parallelism.strategy());
+  if (values.parallelism.shard_size) arguments.add("--shard-size", *values.parallelism.shard_size);
+  if (values.parallelism.activation_checkpointing) arguments.flag("--activation-checkpointing");
+
+  arguments.add("--lr", values.optimizer.lr);
+  arguments.add("--min-lr", values.optimizer.min_lr);
+  arguments.add("--warmup", values.optimizer.warmup);
+  arguments.add("--weight-decay", values.optimizer.weight_decay);
+  arguments.add("--beta1", values.optimizer.beta1);
+  arguments.add("--beta2", values.optimizer.beta2);
+  arguments.add("--clip", values.optimizer.clip);
+  arguments.add("--seed", values.seed);
+
+  arguments.add("--eval-every", values.eval.every);
+  arguments.add("--eval-batches", values.eval.batches);
+  arguments.add("--checkpoint-every", values.checkpoint.every);
+  arguments.add("--keep", values.checkpoint.keep);
+  const std::string& resume = values.checkpoint.resume;
+  arguments.add("--resume", resume == "auto" || resume == "never" ? resume : settle("checkpoint.resume", resume));
+  if (values.checkpoint.verify) arguments.flag("--verify-checkpoint");
+
+  arguments.add("--comm-timeout", values.comm_timeout);
+  arguments.add("--threads", threads);
+  arguments.flag(values.deterministic ? "--deterministic" : "--no-deterministic");
+  arguments.add("--transport", values.topology.world() == 1 ? "single" : values.transport.c_str());
+  arguments.add("--device", values.topology.device());
+  arguments.flag("--measure-peak");
+  return arguments.take();
+}
+
+Findings unsupported(const ResolvedCase& resolved, Target target) {
+  const Case& values = resolved.values;
+  Findings findings;
+  if (values.launcher != "native") {
+    findings.push_back(error_at(position_of(resolved, "launcher"), "launch-launcher",
+                                "the launcher '" + values.launcher + "' can't be started here",
+                                "only native cases are run by this version"));
+  }
+  if (target == Target::kSlurm && values.targets.slurm && !values.targets.slurm->container.empty()) {
+    findings.push_back(error_at(position_of(resolved, "targets.slurm.container"), "launch-container",
+                                "a native case does not run in a container",
+                                "leave targets.slurm.container out; muster-train must be on the nodes"));
+  }
+  return findings;
+}
+
+}  // namespace
+
+std::filesystem::path settle_path(const ResolvedCase& resolved, const std::string& key, const std::string& value,
+                                  const Place& place) {
+  const std::filesystem::path path(value);
+  if (path.is_absolute()) return path;
+  const auto origin = resolved.origins.find(key);
+  const bool typed = origin != resolved.origins.end() && origin->second.kind == catalog::Origin::Kind::kOption;
+  return ((typed ? place.caller : place.project) / path).lexically_normal();
+}
+
+Result<Job> plan_job(const ResolvedCase& resolved, const Place& place, Target target, const Machine& machine) {
+  Findings findings = unsupported(resolved, target);
+  if (has_errors(findings)) return Failure(std::move(findings));
+  const Case& values = resolved.values;
+
+  Job job;
+  job.run_id = place.run_id;
+  job.case_name = values.name;
+  job.run_directory = place.run_directory;
+  job.project = place.project;
+  job.nodes = values.topology.nodes;
+  job.ranks_per_node = values.topology.accelerators_per_node;
+  job.gpus_per_node = values.topology.device() == "cuda" ? values.topology.accelerators_per_node : 0;
+  job.threads = threads_of(values, target, machine);
+  job.program = trainer_arguments(resolved, place, job.threads);
+
+  add_profile(job, values, target);
+  for (const auto& [name, value] : values.env.set) {
+    if (!is_secret_name(name)) job.environment.emplace_back(name, value);
+  }
+  job.unset = values.env.unset;
+  for (const catalog::Secret& secret : values.secrets) job.secrets.push_back(secret.env);
+  for (const auto& [name, value] : secret_settings(values)) job.secrets.push_back(name);
+  std::sort(job.secrets.begin(), job.secrets.end());
+  job.secrets.erase(std::unique(job.secrets.begin(), job.secrets.end()), job.secrets.end());
+
+  job.slurm.time = duration(values.expect.timeout);
+  if (const auto& slurm = values.targets.slurm) {
+    job.slurm.partition = slurm->partition;
+    job.slurm.account = slurm->account;
+    if (!slurm->time.empty()) job.slurm.time = slurm->time;
+    if (!slurm->mpi.empty()) job.slurm.mpi = slurm->mpi;
+    job.slurm.options = slurm->options;
+  }
+  job.slurm.auto_resume = values.resilience.auto_resume;
+  return job;
+}
+
+runs::Expectations expectations(const Case& values) {
+  runs::Expectations expected;
+  expected.world = values.topology.world();
+  expected.steps = values.batch.steps;
+  expected.loss_fell = values.expect.loss_trend == "down";
+  expected.eval_loss_min = values.expect.eval_loss_min;
+  expected.eval_loss_max = values.expect.eval_loss_max;
+  expected.checkpoint_reloads = values.checkpoint.verify;
+  expected.transport = values.topology.world() == 1 ? "single" : values.transport;
+  expected.mfu_min = values.expect.min_mfu;
+  expected.tokens_per_second_min = values.expect.min_tokens_per_second;
+  if (values.expect.straggler_ratio) expected.straggler_ratio = *values.expect.straggler_ratio;
+  return expected;
+}
+
+std::vector<std::pair<std::string, std::string>> secret_settings(const Case& values) {
+  std::vector<std::pair<std::string, std::string>> secrets;
+  for (const auto& [name, value] : values.env.set) {
+    if (is_secret_name(name)) secrets.emplace_back(name, value);
+  }
+  return secrets;
+}
+
+}  // namespace muster::launch
