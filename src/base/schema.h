@@ -58,6 +58,9 @@ class Schema {
   Schema required() &&;
   /// An object whose defaults are filled in only when it is written down.
   Schema optional_group() &&;
+  /// The same with nothing required and no defaults, at any depth: for what overrides parts of a
+  /// document.
+  Schema as_overlay() const;
 
   Type type() const { return type_; }
   const std::string& doc() const { return doc_; }

@@ -12,6 +12,7 @@
 #include "base/document.h"
 #include "base/file_system.h"
 #include "base/result.h"
+#include "facts/facts.h"
 
 namespace muster::catalog {
 
@@ -207,7 +208,7 @@ struct Case {
   Targets targets;
 
   /// Sequences of one optimizer step: batch.global, or micro × grad_accum × data-parallel ranks.
-  int global_batch() const;
+  std::int64_t global_batch() const;
   /// Data-parallel ranks: parallelism.dp, or world / (tp·pp·cp).
   int data_parallel() const;
 };
@@ -238,10 +239,11 @@ struct ResolvedCase {
 };
 
 /// Settles a parsed manifest: option > profile > manifest > default, then checks everything that
-/// case_rules.h says. `expected_name` is the folder below test_cases/, or empty when the file lies
-/// elsewhere. Failures are located.
+/// case_rules.h says against the facts that are known. `expected_name` is the folder below
+/// test_cases/, or empty when the file lies elsewhere. Failures are located.
 Result<ResolvedCase> resolve(const Node& manifest, const std::string& expected_name,
-                             const std::string& profile, const std::vector<Override>& overrides);
+                             const std::string& profile, const std::vector<Override>& overrides,
+                             const facts::Facts& known);
 
 /// The manifest as resolved, as YAML that `resolve` reads back to the same values.
 std::string to_yaml(const ResolvedCase& resolved);
@@ -266,6 +268,10 @@ Result<std::vector<CaseEntry>> list_cases(const FileSystem& files,
 /// ambiguous (with the choices).
 Result<std::filesystem::path> find_case(const FileSystem& files, const std::filesystem::path& root,
                                         const std::string& name);
+
+/// The name that a manifest's place asks for: its folder below ROOT/test_cases; empty when it lies
+/// elsewhere.
+std::string case_name_of(const std::filesystem::path& manifest, const std::filesystem::path& root);
 
 /// find_case, read, resolve.
 Result<ResolvedCase> load_case(const FileSystem& files, const std::filesystem::path& root,

@@ -1,0 +1,162 @@
+// Which manifest a name means.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/schema.h"
+#include "catalog/case.h"
+#include "catalog/case_schema.h"
+#include "catalog/manifest.h"
+
+namespace muster::catalog {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFolder = "test_cases";
+constexpr const char* kManifest = "case.yaml";
+constexpr int kMaxDepth = 12;
+
+void collect(const FileSystem& files, const fs::path& folder, int depth,
+             std::vector<fs::path>& found) {
+  const auto names = files.list(folder);
+  if (!names || depth > kMaxDepth) return;
+  for (const std::string& name : *names) {
+    const auto info = files.info(folder / name);
+    if (!info) continue;
+    if (info->kind == FileInfo::Kind::kDirectory) collect(files, folder / name, depth + 1, found);
+    if (info->kind == FileInfo::Kind::kFile && name == kManifest) found.push_back(folder / name);
+  }
+}
+
+std::vector<fs::path> manifests(const FileSystem& files, const fs::path& root) {
+  std::vector<fs::path> found;
+  collect(files, root / kFolder, 0, found);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string name_of(const fs::path& manifest, const fs::path& root) {
+  return manifest.parent_path().lexically_relative(root / kFolder).generic_string();
+}
+
+// Only what says which case is the default, so that a mistake elsewhere does not hide the case.
+bool is_marked_default(const FileSystem& files, const fs::path& manifest) {
+  const auto text = files.read(manifest);
+  if (!text) return false;
+  const auto document = parse_yaml(*text, manifest.string());
+  return document && document->is_mapping() && boolean_at(*document, "default").value_or(false);
+}
+
+bool is_below(const std::string& name, const std::string& folder) {
+  return name.rfind(folder + "/", 0) == 0;
+}
+
+}  // namespace
+
+std::string case_name_of(const fs::path& manifest, const fs::path& root) {
+  const std::string name = fs::absolute(manifest)
+                               .lexically_normal()
+                               .parent_path()
+                               .lexically_relative(fs::absolute(root).lexically_normal() / kFolder)
+                               .generic_string();
+  const bool inside = !name.empty() && name != "." && name.rfind("..", 0) != 0;
+  return inside && manifest.filename() == kManifest ? name : std::string();
+}
+
+Result<std::vector<CaseEntry>> list_cases(const FileSystem& files, const fs::path& root) {
+  const auto known = facts::load_facts(files, root);
+  if (!known) return known.error();
+  std::vector<CaseEntry> entries;
+  for (const fs::path& file : manifests(files, root)) {
+    CaseEntry entry;
+    entry.name = name_of(file, root);
+    entry.file = file;
+    const auto text = files.read(file);
+    const auto document = text ? parse_yaml(*text, file.string()) : Result<Node>(text.error());
+    if (!document) {
+      entry.problems = document.findings();
+    } else {
+      entry.problems = check_manifest(*document, entry.name, *known);
+      if (document->is_mapping()) {
+        entry.description = text_at(*document, "description");
+        entry.framework = text_at(*document, "case.framework");
+        entry.library = text_at(*document, "case.library");
+        entry.model = text_at(*document, "case.model");
+        entry.kind = text_at(*document, "case.kind");
+        if (entry.kind.empty()) entry.kind = "train";
+        entry.is_default = boolean_at(*document, "default").value_or(false);
+        const Node* profiles = node_at(*document, "profiles");
+        if (profiles) {
+          for (const Node::Entry& profile : profiles->entries())
+            entry.profiles.push_back(profile.key);
+        }
+      }
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+Result<fs::path> find_case(const FileSystem& files, const fs::path& root, const std::string& name) {
+  // A path that is there is that file; a folder is the manifest in it.
+  const fs::path path(name);
+  if (const auto info = files.info(path)) {
+    if (info->kind == FileInfo::Kind::kFile) return path;
+    if (files.exists(path / kManifest)) return path / kManifest;
+  }
+  std::string wanted = fs::path(name).lexically_normal().generic_string();
+  while (!wanted.empty() && wanted.back() == '/') wanted.pop_back();
+  if (is_below(wanted, kFolder)) wanted = wanted.substr(std::string(kFolder).size() + 1);
+
+  std::vector<std::string> names, below, defaults;
+  for (const fs::path& file : manifests(files, root)) {
+    const std::string known = name_of(file, root);
+    if (known == wanted) return file;
+    names.push_back(known);
+    if (!is_below(known, wanted)) continue;
+    below.push_back(known);
+    if (is_marked_default(files, file)) defaults.push_back(known);
+  }
+  if (defaults.size() == 1) return root / kFolder / defaults[0] / kManifest;
+  if (below.size() == 1) return root / kFolder / below[0] / kManifest;
+  if (!below.empty()) {
+    return failure("case-ambiguous",
+                   fmt::format("\"{}\" is a folder of {} cases, {}", wanted, below.size(),
+                               defaults.empty() ? "none of them marked default"
+                                                : "several of them marked default"),
+                   fmt::format("one of: {}", fmt::join(below, ", ")));
+  }
+  // A typo may be in any part, or the name may stop at a library: offer those too.
+  std::vector<std::string> candidates = names;
+  for (const std::string& known : names) {
+    for (auto cut = known.rfind('/'); cut != std::string::npos && cut > 0;
+         cut = known.rfind('/', cut - 1)) {
+      candidates.push_back(known.substr(0, cut));
+    }
+  }
+  const auto meant = did_you_mean(wanted, candidates);
+  return failure("unknown-name", fmt::format("unknown case \"{}\"", name),
+                 meant ? fmt::format("did you mean \"{}\"?", *meant)
+                 : names.empty()
+                     ? fmt::format("there are no cases below {}", (root / kFolder).string())
+                     : "muster list cases shows them all");
+}
+
+Result<ResolvedCase> load_case(const FileSystem& files, const fs::path& root,
+                               const std::string& name, const std::string& profile,
+                               const std::vector<Override>& overrides) {
+  const auto file = find_case(files, root, name);
+  if (!file) return file.error();
+  const auto text = files.read(*file);
+  if (!text) return text.error();
+  const auto document = parse_yaml(*text, file->string());
+  if (!document) return document.error();
+  const auto known = facts::load_facts(files, root);
+  if (!known) return known.error();
+  auto resolved = resolve(*document, case_name_of(*file, root), profile, overrides, *known);
+  if (resolved) resolved->file = *file;
+  return resolved;
+}
+
+}  // namespace muster::catalog

@@ -1,0 +1,101 @@
+#include "catalog/manifest.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "catalog/case.h"
+#include "catalog/case_schema.h"
+
+namespace muster::catalog {
+namespace {
+
+// The manifest itself, and then as each of its profiles: what is wrong only under a profile says
+// so.
+Findings case_findings(const Node& manifest, const std::string& expected_name,
+                       const facts::Facts& known) {
+  const auto plain = resolve(manifest, expected_name, "", {}, known);
+  Findings findings = plain ? plain->warnings : plain.findings();
+  const Node* profiles = node_at(manifest, "profiles");
+  if (!profiles || has_errors(case_schema().check(manifest, "manifest"))) return findings;
+  for (const Node::Entry& profile : profiles->entries()) {
+    const auto resolved = resolve(manifest, expected_name, profile.key, {}, known);
+    for (Finding finding : resolved ? resolved->warnings : resolved.findings()) {
+      const bool seen = std::any_of(findings.begin(), findings.end(), [&](const Finding& other) {
+        return other.rule == finding.rule && other.where == finding.where;
+      });
+      if (seen) continue;
+      finding.message += fmt::format(" (profile {})", profile.key);
+      findings.push_back(std::move(finding));
+    }
+  }
+  return findings;
+}
+
+template <Findings (*check)(const Node&)>
+Findings facts_findings(const Node& document, const std::string&, const facts::Facts&) {
+  return check(document);
+}
+
+}  // namespace
+
+const std::vector<ManifestKind>& manifest_kinds() {
+  static const std::vector<ManifestKind> kKinds = {
+      {"Case", "case.schema.json", "Muster case", case_schema, case_findings},
+      {"Datasets", "datasets.schema.json", "Muster data sets", facts::datasets_schema,
+       facts_findings<facts::check_datasets>},
+      {"Instances", "instances.schema.json", "Muster instance types", facts::instances_schema,
+       facts_findings<facts::check_instances>},
+      {"Models", "models.schema.json", "Muster models", facts::models_schema,
+       facts_findings<facts::check_models>},
+      {"Versions", "versions.schema.json", "Muster version floors", facts::versions_schema,
+       facts_findings<facts::check_versions>},
+  };
+  return kKinds;
+}
+
+Result<const ManifestKind*> identify(const Node& document) {
+  const Node* kind = document.is_mapping() ? node_at(document, "kind") : nullptr;
+  if (!kind || !kind->is_scalar()) {
+    return Failure(
+        error_at(document.where(), "manifest-no-kind", "not a manifest (no kind)",
+                 fmt::format("a manifest starts with apiVersion: {} and kind:", kApiVersion)));
+  }
+  std::vector<std::string> names;
+  for (const ManifestKind& known : manifest_kinds()) {
+    names.push_back(known.name);
+    if (kind->text() != known.name) continue;
+    const Node* version = node_at(document, "apiVersion");
+    if (!version) {
+      return Failure(error_at(document.where(), "manifest-api-version", "apiVersion is missing",
+                              fmt::format("apiVersion: {}", kApiVersion)));
+    }
+    if (version->text() != kApiVersion) {
+      return Failure(
+          error_at(version->where(), "manifest-api-version",
+                   fmt::format("apiVersion is \"{}\", not {}", version->text(), kApiVersion)));
+    }
+    return &known;
+  }
+  const auto meant = did_you_mean(kind->text(), names);
+  return Failure(error_at(kind->where(), "manifest-kind",
+                          fmt::format("unknown kind \"{}\"", kind->text()),
+                          meant ? fmt::format("did you mean \"{}\"?", *meant)
+                                : fmt::format("kinds: {}", fmt::join(names, ", "))));
+}
+
+Findings check_manifest(const Node& document, const std::string& expected_name,
+                        const facts::Facts& known) {
+  const auto kind = identify(document);
+  if (!kind) return kind.findings();
+  Findings findings = (*kind)->schema().check(document, "manifest");
+  if (has_errors(findings)) return findings;
+  return (*kind)->rules(document, expected_name, known);
+}
+
+std::string json_schema_text(const ManifestKind& kind) {
+  const std::string id = std::string("muster/") + kind.schema_file;
+  return kind.schema().json_schema(id, kind.title).dump(2) + "\n";
+}
+
+}  // namespace muster::catalog

@@ -1,0 +1,33 @@
+#include "facts/facts.h"
+
+namespace muster::facts {
+namespace {
+
+// Reads one file when its file is there; findings gather.
+template <typename Data>
+void load(const FileSystem& files, const std::filesystem::path& root, const char* name,
+          Result<Data> (*read)(const FileSystem&, const std::filesystem::path&), Data& data,
+          Findings& findings) {
+  if (!files.exists(root / "facts" / name)) return;
+  auto result = read(files, root);
+  if (result) {
+    data = std::move(*result);
+  } else {
+    findings.insert(findings.end(), result.findings().begin(), result.findings().end());
+  }
+}
+
+}  // namespace
+
+Result<Facts> load_facts(const FileSystem& files, const std::filesystem::path& root) {
+  Facts facts;
+  Findings findings;
+  load(files, root, "instances.yaml", load_instances, facts.instances, findings);
+  load(files, root, "datasets.yaml", load_datasets, facts.datasets, findings);
+  load(files, root, "models.yaml", load_models, facts.models, findings);
+  load(files, root, "versions.yaml", load_floors, facts.floors, findings);
+  if (!findings.empty()) return Failure(std::move(findings));
+  return facts;
+}
+
+}  // namespace muster::facts

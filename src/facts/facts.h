@@ -1,0 +1,40 @@
+// All facts of a project at once, and how each kind of facts file is checked.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+#include "base/file_system.h"
+#include "base/result.h"
+#include "base/schema.h"
+#include "facts/datasets.h"
+#include "facts/instances.h"
+#include "facts/models.h"
+#include "facts/versions.h"
+
+namespace muster::facts {
+
+struct Facts {
+  std::vector<Instance> instances;
+  std::vector<Dataset> datasets;
+  std::vector<Model> models;
+  Floors floors;
+};
+
+/// Reads what is there below ROOT/facts; a file that is absent gives nothing.
+Result<Facts> load_facts(const FileSystem& files, const std::filesystem::path& root);
+
+const Schema& instances_schema();
+const Schema& datasets_schema();
+const Schema& models_schema();
+const Schema& versions_schema();
+
+// What the schemas can't say; expect a document without schema findings.
+Findings check_instances(const Node& document);
+Findings check_datasets(const Node& document);
+Findings check_models(const Node& document);
+Findings check_versions(const Node& document);
+
+}  // namespace muster::facts
