@@ -26,7 +26,8 @@ std::vector<std::string> last_lines(const std::string& text) {
 /// The end of the first rank's log that is not empty, else of the launcher's.
 std::vector<std::string> last_words(const runs::Run& run, FileSystem& files) {
   for (int rank = 0; rank < run.record().world; ++rank) {
-    const auto text = files.read(run.directory() / "logs" / ("rank-" + std::to_string(rank) + ".log"));
+    const auto text =
+        files.read(run.directory() / "logs" / ("rank-" + std::to_string(rank) + ".log"));
     if (text && text->find_first_not_of(" \n") != std::string::npos) return last_lines(*text);
   }
   const auto text = files.read(run.directory() / "logs/launcher.err");
@@ -37,10 +38,14 @@ std::vector<std::string> last_words(const runs::Run& run, FileSystem& files) {
 
 std::optional<runs::RunState> state_of(const runs::LauncherResult& launched) {
   switch (launched.end) {
-    case End::kCancelled: return runs::RunState::kCancelled;
-    case End::kInterrupted: return runs::RunState::kInterrupted;
-    case End::kTimedOut: return runs::RunState::kTimedOut;
-    default: return std::nullopt;
+    case End::kCancelled:
+      return runs::RunState::kCancelled;
+    case End::kInterrupted:
+      return runs::RunState::kInterrupted;
+    case End::kTimedOut:
+      return runs::RunState::kTimedOut;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -54,7 +59,7 @@ ExitCode exit_code_of(const runs::LauncherResult& launched, Outcome outcome) {
 }
 
 RunOutcome collect(const Prepared& prepared, const runs::LauncherResult& launched, runs::Run& run,
-                   const std::map<std::string, std::string>& environment, const Seams& seams) {
+                   const Redactor& redactor, const Seams& seams) {
   RunOutcome outcome;
   const auto give_up = [&](const Findings& findings) {
     outcome.refusal = Refusal{findings, kExitInternal};
@@ -63,26 +68,23 @@ RunOutcome collect(const Prepared& prepared, const runs::LauncherResult& launche
     return outcome;
   };
   // Secrets go first: whatever happens afterwards, no record keeps one.
-  std::vector<std::string> secrets = runs::secret_values(environment);
-  for (const catalog::Secret& secret : prepared.resolved.values.secrets) {
-    if (const auto value = environment.find(secret.env); value != environment.end() && !value->second.empty()) {
-      secrets.push_back(value->second);
-    }
-  }
-  for (const auto& [name, value] : secret_settings(prepared.resolved.values)) secrets.push_back(value);
-  if (auto scrubbed = runs::scrub(run.directory(), secrets); !scrubbed) return give_up(scrubbed.findings());
+  if (auto scrubbed = runs::scrub(run.directory(), redactor); !scrubbed)
+    return give_up(scrubbed.findings());
 
   const auto ranks = runs::read_rank_events(run.directory().string());
   runs::LauncherResult said = launched;
-  said.detail = redact(said.detail, secrets);
+  said.detail = redactor.redact(std::string_view(said.detail));
   outcome.verdict = runs::judge(expectations(prepared.resolved.values), ranks, said);
-  if (auto written = runs::write_evidence(run.directory(), ranks); !written) return give_up(written.findings());
-  if (auto finished = run.finish(outcome.verdict, said.exit_code, state_of(said), said.detail); !finished) {
+  if (auto written = runs::write_evidence(run.directory(), ranks); !written)
+    return give_up(written.findings());
+  if (auto finished = run.finish(outcome.verdict, said.exit_code, state_of(said), said.detail);
+      !finished) {
     return give_up(finished.findings());
   }
   outcome.record = run.record();
   outcome.code = exit_code_of(said, outcome.verdict.outcome());
-  if (outcome.verdict.outcome() != Outcome::kPass) outcome.last_words = last_words(run, seams.files);
+  if (outcome.verdict.outcome() != Outcome::kPass)
+    outcome.last_words = last_words(run, seams.files);
   return outcome;
 }
 

@@ -1,9 +1,9 @@
 // The end of a run: evidence, redaction, verdict, record.
 #pragma once
 
-#include <map>
-#include <string>
+#include <optional>
 
+#include "base/redact.h"
 #include "launch/run_case.h"
 #include "runs/judge.h"
 #include "runs/run_store.h"
@@ -13,12 +13,12 @@ namespace muster::launch {
 /// The state that a launcher's end means beyond the verdict, or nothing when the verdict decides.
 std::optional<runs::RunState> state_of(const runs::LauncherResult& launched);
 
-/// What `muster run` exits with: 130 interrupted, 124 at its time limit, 2 when the trainer refused its input, else by
-/// the verdict.
+/// What `muster run` exits with: 130 interrupted, 124 at its time limit, 2 when the trainer refused
+/// its input, else by the verdict.
 ExitCode exit_code_of(const runs::LauncherResult& launched, Outcome outcome);
 
-/// Judges the run and closes its record.
+/// Judges the run and closes its record. `redactor` knows what no record may hold.
 RunOutcome collect(const Prepared& prepared, const runs::LauncherResult& launched, runs::Run& run,
-                   const std::map<std::string, std::string>& environment, const Seams& seams);
+                   const Redactor& redactor, const Seams& seams);
 
 }  // namespace muster::launch

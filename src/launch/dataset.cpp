@@ -2,23 +2,25 @@
 
 #include <fmt/format.h>
 
-#include "runs/sha256.h"
+#include "base/hash.h"
 
 namespace muster::launch {
 namespace {
 
 bool is_it(const facts::Dataset& dataset, const std::string& text) {
-  return text.size() == dataset.bytes && runs::sha256_hex(text) == dataset.sha256;
+  return text.size() == dataset.bytes && sha256(text) == dataset.sha256;
 }
 
 }  // namespace
 
-std::filesystem::path dataset_path(const std::filesystem::path& project, const facts::Dataset& dataset) {
+std::filesystem::path dataset_path(const std::filesystem::path& project,
+                                   const facts::Dataset& dataset) {
   return project / ".muster/cache/data" / (dataset.name + ".txt");
 }
 
-Result<std::filesystem::path> materialise(const facts::Dataset& dataset, const std::filesystem::path& project,
-                                          FileSystem& files, ProcessRunner& processes) {
+Result<std::filesystem::path> materialise(const facts::Dataset& dataset,
+                                          const std::filesystem::path& project, FileSystem& files,
+                                          ProcessRunner& processes) {
   const auto path = dataset_path(project, dataset);
   if (files.exists(path)) {
     const auto present = files.read(path);
@@ -26,7 +28,8 @@ Result<std::filesystem::path> materialise(const facts::Dataset& dataset, const s
   }
   const std::string& program = dataset.command.at(0);
   if (!processes.find(program)) {
-    return failure("dataset-program", fmt::format("data set {} needs the program {}", dataset.name, program),
+    return failure("dataset-program",
+                   fmt::format("data set {} needs the program {}", dataset.name, program),
                    "apt-get install " + dataset.package);
   }
   Command command;
@@ -36,18 +39,20 @@ Result<std::filesystem::path> materialise(const facts::Dataset& dataset, const s
   const auto printed = processes.run(command);
   if (!printed) return printed.error();
   if (printed->exit_code != 0 || printed->timed_out || printed->interrupted) {
-    return failure("dataset-command",
-                   fmt::format("{} {} with {}", fmt::join(dataset.command, " "),
-                               printed->timed_out ? "passed its time limit" : "ended", printed->exit_code),
-                   printed->err.substr(0, printed->err.find('\n')));
+    return failure(
+        "dataset-command",
+        fmt::format("{} {} with {}", fmt::join(dataset.command, " "),
+                    printed->timed_out ? "passed its time limit" : "ended", printed->exit_code),
+        printed->err.substr(0, printed->err.find('\n')));
   }
   if (!is_it(dataset, printed->out)) {
-    return failure("dataset-content",
-                   fmt::format("{} printed {} bytes with SHA-256 {}, not the {} bytes with {} of data set {}",
-                               fmt::join(dataset.command, " "), printed->out.size(), runs::sha256_hex(printed->out),
-                               dataset.bytes, dataset.sha256, dataset.name),
-                   fmt::format("another version of the package {}; name the text itself with data.path",
-                               dataset.package));
+    return failure(
+        "dataset-content",
+        fmt::format("{} printed {} bytes with SHA-256 {}, not the {} bytes with {} of data set {}",
+                    fmt::join(dataset.command, " "), printed->out.size(), sha256(printed->out),
+                    dataset.bytes, dataset.sha256, dataset.name),
+        fmt::format("another version of the package {}; name the text itself with data.path",
+                    dataset.package));
   }
   if (auto written = files.write(path, printed->out); !written) return written.error();
   return path;

@@ -16,25 +16,31 @@ namespace {
 using std::chrono::milliseconds;
 using End = runs::LauncherResult::End;
 
-milliseconds to_milliseconds(double seconds) { return milliseconds(static_cast<long long>(seconds * 1000)); }
+milliseconds to_milliseconds(double seconds) {
+  return milliseconds(static_cast<long long>(seconds * 1000));
+}
 
 /// Looks at all that can end a run from outside, and passes on how far it is.
 class Follow {
  public:
-  Follow(const RunRequest& request, const Prepared& prepared, runs::Run& run, const Seams& seams, RunObserver& observer)
+  Follow(const RunRequest& request, const Prepared& prepared, runs::Run& run, const Seams& seams,
+         RunObserver& observer)
       : steps_(prepared.resolved.values.batch.steps),
         run_(run),
         seams_(seams),
         observer_(observer),
         watch_(run.directory(), run.record().world, seams.clock),
         until_(seams.clock.steady() + limit(request, prepared)),
-        // A trainer that hangs ends itself at its collectives' limit; this is for all ranks hanging together.
-        silence_(std::max(to_milliseconds(600e0), to_milliseconds(5 * prepared.resolved.values.comm_timeout))) {}
+        // A trainer that hangs ends itself at its collectives' limit; this is for all ranks hanging
+        // together.
+        silence_(std::max(to_milliseconds(600),
+                          to_milliseconds(5 * prepared.resolved.values.comm_timeout))) {}
 
   static milliseconds limit(const RunRequest& request, const Prepared& prepared) {
     // Waiting in a queue is not counted in the case's time, but it has a limit too.
     const double queue = request.target == Target::kSlurm ? 24 * 3600.0 : 0;
-    return to_milliseconds(request.time_limit.value_or(prepared.resolved.values.expect.timeout + queue));
+    return to_milliseconds(
+        request.time_limit.value_or(prepared.resolved.values.expect.timeout + queue));
   }
 
   Stop tick() {
@@ -50,7 +56,8 @@ class Follow {
   /// While a job waits for its nodes its ranks are silent by right.
   void set_running(bool running) { running_ = running; }
   std::string silence_words() const {
-    return fmt::format("no rank wrote anything for {} s: {}", watch_.silent_for().count() / 1000, watch_.silent_ranks());
+    return fmt::format("no rank wrote anything for {} s: {}", watch_.silent_for().count() / 1000,
+                       watch_.silent_ranks());
   }
   void last_look() {
     if (watch_.look()) observer_.standing(watch_.standing(), steps_);
@@ -69,7 +76,8 @@ class Follow {
 };
 
 /// The process that rendered/job.sh says it is; nothing until it has started.
-std::optional<runs::LauncherIds> started_process(const std::filesystem::path& directory, FileSystem& files) {
+std::optional<runs::LauncherIds> started_process(const std::filesystem::path& directory,
+                                                 FileSystem& files) {
   const auto text = files.read(directory / "logs/job.pid");
   if (!text) return std::nullopt;
   const int pid = std::atoi(text->c_str());
@@ -77,15 +85,15 @@ std::optional<runs::LauncherIds> started_process(const std::filesystem::path& di
   return runs::ids_of_process(pid);
 }
 
-runs::LauncherResult follow_local(const RunRequest& request, const Prepared& prepared, const Rendered& rendered,
-                                  runs::Run& run, const Seams& seams, Follow& follow) {
+runs::LauncherResult follow_local(const RunRequest& request, const Prepared& prepared,
+                                  const Rendered& rendered, runs::Run& run, const Seams& seams,
+                                  Follow& follow) {
   LocalRun local;
   local.run_id = run.id();
   local.run_directory = run.directory();
-  local.secrets = secret_settings(prepared.resolved.values);
   local.time_limit = Follow::limit(request, prepared);
   bool known = false;
-  auto result = run_local(rendered, local, seams.files, seams.processes, [&] {
+  return run_local(rendered, local, seams.files, seams.processes, [&] {
     if (!known) {
       if (const auto ids = started_process(run.directory(), seams.files)) {
         known = true;
@@ -94,14 +102,13 @@ runs::LauncherResult follow_local(const RunRequest& request, const Prepared& pre
     }
     return follow.tick();
   });
-  return result;
 }
 
-runs::LauncherResult follow_in_slurm(const RunRequest& request, const Prepared& prepared, const Rendered& rendered,
-                                     runs::Run& run, const Seams& seams, RunObserver& observer, Follow& follow) {
+runs::LauncherResult follow_in_slurm(const RunRequest& request, const Rendered& rendered,
+                                     runs::Run& run, const Seams& seams, RunObserver& observer,
+                                     Follow& follow) {
   Command command;
   command.argv = rendered.command;
-  command.env = secret_settings(prepared.resolved.values);
   command.directory = request.project;
   command.time_limit = std::chrono::seconds(60);
   const auto job = submit(command, seams.processes);
@@ -111,17 +118,20 @@ runs::LauncherResult follow_in_slurm(const RunRequest& request, const Prepared& 
   ids.slurm_cluster = job->cluster;
   if (auto kept = run.set_launcher(ids); !kept) {
     const auto cancelled = cancel_slurm(*job, seams.processes);
-    return {End::kNotStarted, {},
-            fmt::format("job {} was {} again, since it could not be recorded: {}", job->id,
-                        cancelled ? "cancelled" : "not cancelled", kept.findings().front().message)};
+    return {
+        End::kNotStarted,
+        {},
+        fmt::format("job {} was {} again, since it could not be recorded: {}", job->id,
+                    cancelled ? "cancelled" : "not cancelled", kept.findings().front().message)};
   }
   observer.say("Slurm job " + job->id);
   follow.set_running(false);
-  auto result = follow_slurm(*job, seams.processes, seams.clock, {}, [&] { return follow.tick(); },
-                             [&](const SlurmStatus& status) {
-                               observer.say(fmt::format("job {}: {}", job->id, describe(status)));
-                               follow.set_running(status.phase() == SlurmPhase::kRunning);
-                             });
+  auto result = follow_slurm(
+      *job, seams.processes, seams.clock, {}, [&] { return follow.tick(); },
+      [&](const SlurmStatus& status) {
+        observer.say(fmt::format("job {}: {}", job->id, describe(status)));
+        follow.set_running(status.phase() == SlurmPhase::kRunning);
+      });
   if (result.end == End::kExited && result.exit_code.value_or(0) != 0) {
     const auto said = seams.files.read(run.directory() / "logs/launcher.err");
     const std::string words = said ? explain_launcher(*said) : std::string();
@@ -132,15 +142,17 @@ runs::LauncherResult follow_in_slurm(const RunRequest& request, const Prepared& 
 
 }  // namespace
 
-runs::LauncherResult follow_run(const RunRequest& request, const Prepared& prepared, const Rendered& rendered,
-                                runs::Run& run, const Seams& seams, RunObserver& observer) {
+runs::LauncherResult follow_run(const RunRequest& request, const Prepared& prepared,
+                                const Rendered& rendered, runs::Run& run, const Seams& seams,
+                                RunObserver& observer) {
   Follow follow(request, prepared, run, seams, observer);
   if (auto kept = run.set_state(runs::RunState::kRunning); !kept) {
     return {End::kNotStarted, {}, kept.findings().front().message};
   }
-  runs::LauncherResult result = request.target == Target::kLocal
-                                    ? follow_local(request, prepared, rendered, run, seams, follow)
-                                    : follow_in_slurm(request, prepared, rendered, run, seams, observer, follow);
+  runs::LauncherResult result =
+      request.target == Target::kLocal
+          ? follow_local(request, prepared, rendered, run, seams, follow)
+          : follow_in_slurm(request, rendered, run, seams, observer, follow);
   if (result.end == End::kHang) result.detail = follow.silence_words();
   follow.last_look();
   return result;

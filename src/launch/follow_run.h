@@ -8,7 +8,8 @@
 namespace muster::launch {
 
 /// Always returns how the job ended; a record that can't be kept ends the job and says so.
-runs::LauncherResult follow_run(const RunRequest& request, const Prepared& prepared, const Rendered& rendered,
-                                runs::Run& run, const Seams& seams, RunObserver& observer);
+runs::LauncherResult follow_run(const RunRequest& request, const Prepared& prepared,
+                                const Rendered& rendered, runs::Run& run, const Seams& seams,
+                                RunObserver& observer);
 
 }  // namespace muster::launch

@@ -13,10 +13,10 @@ namespace muster::launch {
 struct SlurmOptions {
   std::string partition;
   std::string account;
-  std::string time;         ///< limit as sbatch takes it, e.g. 00:30:00 or 2-00:00:00
-  std::string mpi = "pmix"; ///< srun --mpi=
-  bool requeue = true;      ///< back into the queue when a node fails
-  bool auto_resume = false; ///< srun --auto-resume=1, on HyperPod nodes only
+  std::string time;                  ///< limit as sbatch takes it, e.g. 00:30:00 or 2-00:00:00
+  std::string mpi = "pmix";          ///< srun --mpi=
+  bool requeue = true;               ///< back into the queue when a node fails
+  bool auto_resume = false;          ///< srun --auto-resume=1, on HyperPod nodes only
   std::vector<std::string> options;  ///< further sbatch options, as written after #SBATCH
 };
 
@@ -37,8 +37,11 @@ struct Job {
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<std::string> unset;
 
-  /// Names of variables whose values stay in the environment of whoever submits: handed on by name, never written.
+  /// Names of variables whose values stay in the environment of whoever submits: handed on by name,
+  /// never written.
   std::vector<std::string> secrets;
+  /// Variables that take the value of one of `secrets`: {"HUB_TOKEN", "HF_TOKEN"}.
+  std::vector<std::pair<std::string, std::string>> references;
 
   std::filesystem::path run_directory;  ///< absolute
   std::filesystem::path project;        ///< absolute; where the ranks start

@@ -22,11 +22,15 @@ const std::vector<Message>& messages() {
   static const std::vector<Message> kMessages = {
       {regex(R"(process rank (\d+) with PID \d+ on node (\S+) exited on signal (\d+) \(([^)]+)\))"),
        "rank $1 on $2 was ended by signal $3 ($4)"},
-      {regex(R"(Process name: \[\[\d+,\d+\],(\d+)\] Exit code: (\d+))"), "rank $1 exited with code $2"},
-      {regex(R"(srun: error: (\S+): tasks? (\S+): (Killed|Terminated|Segmentation fault|Aborted|Bus error)( \(core dumped\))?)"),
+      {regex(R"(Process name: \[\[\d+,\d+\],(\d+)\] Exit code: (\d+))"),
+       "rank $1 exited with code $2"},
+      {regex(
+           R"(srun: error: (\S+): tasks? (\S+): (Killed|Terminated|Segmentation fault|Aborted|Bus error)( \(core dumped\))?)"),
        "rank $2 on $1 was ended: $3"},
-      {regex(R"(srun: error: (\S+): tasks? (\S+): Out Of Memory)"), "rank $2 on $1 ran out of memory"},
-      {regex(R"(srun: error: (\S+): tasks? (\S+): Exited with exit code (\d+))"), "rank $2 on $1 exited with code $3"},
+      {regex(R"(srun: error: (\S+): tasks? (\S+): Out Of Memory)"),
+       "rank $2 on $1 ran out of memory"},
+      {regex(R"(srun: error: (\S+): tasks? (\S+): Exited with exit code (\d+))"),
+       "rank $2 on $1 exited with code $3"},
       {regex(R"(DUE TO NODE FAILURE)"), "a node failed"},
       {regex(R"(srun: error: Node failure on (\S+))"), "node $1 failed"},
       {regex(R"(There are not enough slots available)"), "mpirun has fewer slots than ranks"},
@@ -63,13 +67,15 @@ std::string last_line(std::string_view text) {
 std::string explain_launcher(std::string_view standard_error) {
   // A launcher's own messages are at the end; the beginning of a long text is the ranks' talk.
   constexpr std::size_t kLooked = 64 * 1024;
-  if (standard_error.size() > kLooked) standard_error.remove_prefix(standard_error.size() - kLooked);
+  if (standard_error.size() > kLooked)
+    standard_error.remove_prefix(standard_error.size() - kLooked);
   const std::string text = one_blank_each(standard_error);
   std::vector<std::string> said;
   for (const Message& message : messages()) {
     for (std::sregex_iterator it(text.begin(), text.end(), message.pattern), end; it != end; ++it) {
       const std::string words = it->format(message.words);
-      if (said.size() < 4 && std::find(said.begin(), said.end(), words) == said.end()) said.push_back(words);
+      if (said.size() < 4 && std::find(said.begin(), said.end(), words) == said.end())
+        said.push_back(words);
     }
   }
   if (said.empty()) return last_line(standard_error);

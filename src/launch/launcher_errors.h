@@ -6,8 +6,9 @@
 
 namespace muster::launch {
 
-/// Sentences such as "rank 1 on n2 was ended by signal 9 (Killed)", worst first, at most four, joined by "; ". Empty when
-/// the text has none of the known messages: then the last line that is not blank, if any, is the best there is.
+/// Sentences such as "rank 1 on n2 was ended by signal 9 (Killed)", worst first, at most four,
+/// joined by "; ". Empty when the text has none of the known messages: then the last line that is
+/// not blank, if any, is the best there is.
 std::string explain_launcher(std::string_view standard_error);
 
 /// "signal 9 (Killed)".

@@ -12,11 +12,16 @@ using End = runs::LauncherResult::End;
 
 End end_of(Stop stop) {
   switch (stop) {
-    case Stop::kInterrupted: return End::kInterrupted;
-    case Stop::kCancelled: return End::kCancelled;
-    case Stop::kTimeLimit: return End::kTimedOut;
-    case Stop::kSilent: return End::kHang;
-    case Stop::kNo: break;
+    case Stop::kInterrupted:
+      return End::kInterrupted;
+    case Stop::kCancelled:
+      return End::kCancelled;
+    case Stop::kTimeLimit:
+      return End::kTimedOut;
+    case Stop::kSilent:
+      return End::kHang;
+    case Stop::kNo:
+      break;
   }
   return End::kExited;
 }
@@ -28,7 +33,6 @@ runs::LauncherResult run_local(const Rendered& rendered, const LocalRun& run, Fi
   const auto logs = run.run_directory / "logs";
   Command command;
   command.argv = rendered.command;
-  command.env = run.secrets;
   command.time_limit = run.time_limit;
   command.grace = run.grace;
   command.stdout_file = logs / "launcher.out";

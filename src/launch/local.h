@@ -4,8 +4,6 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/file_system.h"
 #include "base/process.h"
@@ -18,12 +16,12 @@ namespace muster::launch {
 struct LocalRun {
   std::string run_id;
   std::filesystem::path run_directory;
-  std::vector<std::pair<std::string, std::string>> secrets;  ///< go to the ranks by environment only
   std::chrono::milliseconds time_limit{3'600'000};
   std::chrono::milliseconds grace{5'000};  ///< for a checkpoint on the way out
 };
 
-/// To the end, whatever it is; nothing of the run is left on the machine. Output goes to logs/launcher.{out,err}.
+/// To the end, whatever it is; nothing of the run is left on the machine. Output goes to
+/// logs/launcher.{out,err}.
 runs::LauncherResult run_local(const Rendered& rendered, const LocalRun& run, FileSystem& files,
                                ProcessRunner& processes, const Tick& tick);
 

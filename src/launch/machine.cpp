@@ -9,7 +9,8 @@
 namespace muster::launch {
 namespace {
 
-/// False where a container's seccomp filter or the Yama module forbids what MPI's single copy needs.
+/// False where a container's seccomp filter or the Yama module forbids what MPI's single copy
+/// needs.
 bool may_read_other_processes() {
   char from = 'x';
   char to = 0;

@@ -1,11 +1,11 @@
 #include "launch/plan.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <cstdint>
 
 #include <fmt/format.h>
-
-#include "base/redact.h"
 
 namespace muster::launch {
 namespace {
@@ -16,7 +16,8 @@ using catalog::ResolvedCase;
 /// Where the manifest has a value, or its file when it is a default.
 Position position_of(const ResolvedCase& resolved, const std::string& key) {
   const auto origin = resolved.origins.find(key);
-  if (origin != resolved.origins.end() && origin->second.where.line > 0) return origin->second.where;
+  if (origin != resolved.origins.end() && origin->second.where.line > 0)
+    return origin->second.where;
   return {resolved.file.string(), 0, 0};
 }
 
@@ -29,10 +30,13 @@ int threads_of(const Case& values, Target target, const Machine& machine) {
   const int ranks = std::max(1, values.topology.accelerators_per_node);
   if (values.resources.threads) return *values.resources.threads;
   if (values.resources.cpu) return std::max(1, static_cast<int>(*values.resources.cpu) / ranks);
-  return target == Target::kLocal ? std::max(1, machine.cores / std::max(1, values.topology.world())) : 1;
+  return target == Target::kLocal
+             ? std::max(1, machine.cores / std::max(1, values.topology.world()))
+             : 1;
 }
 
-/// EFA is used by NCCL and MPI through libfabric; which variables are still needed is in the upstream cheat sheet.
+/// EFA is used by NCCL and MPI through libfabric; which variables are still needed is in the
+/// upstream cheat sheet.
 void add_profile(Job& job, const Case& values, Target target) {
   if (values.env.profile == "efa") {
     job.environment.emplace_back("FI_PROVIDER", "efa");
@@ -40,7 +44,8 @@ void add_profile(Job& job, const Case& values, Target target) {
   }
   if (values.topology.device() == "cuda") {
     job.environment.emplace_back("NCCL_DEBUG", values.env.debug ? "INFO" : "WARN");
-    if (target == Target::kSlurm) job.environment.emplace_back("NCCL_SOCKET_IFNAME", "^docker,lo,veth");
+    if (target == Target::kSlurm)
+      job.environment.emplace_back("NCCL_SOCKET_IFNAME", "^docker,lo,veth");
     if (values.env.debug) job.environment.emplace_back("TORCH_DISTRIBUTED_DEBUG", "DETAIL");
   }
 }
@@ -55,7 +60,7 @@ class Arguments {
   void add(const std::string& option, const char* value) { add(option, std::string(value)); }
   void add(const std::string& option, double value) { add(option, fmt::format("{}", value)); }
   void add(const std::string& option, int value) { add(option, std::to_string(value)); }
-  void add(const std::string& option, long long value) { add(option, std::to_string(value)); }
+  void add(const std::string& option, std::int64_t value) { add(option, std::to_string(value)); }
   void flag(const std::string& option) { words_.push_back(option); }
   std::vector<std::string> take() { return std::move(words_); }
 
@@ -63,21 +68,26 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
-std::vector<std::string> trainer_arguments(const ResolvedCase& resolved, const Place& place, int threads) {
+std::vector<std::string> trainer_arguments(const ResolvedCase& resolved, const Place& place,
+                                           int threads) {
   const Case& values = resolved.values;
   const auto settle = [&](const char* key, const std::string& value) {
-    return settle_path(resolved, key, value, place).string();
+    return settle_path(resolved, key, value, place.project, place.caller).string();
   };
   Arguments arguments({place.trainer, "train"});
   const std::string& model = values.identity.model;
-  arguments.add("--model", model.find('/') == std::string::npos ? model : settle("case.model", model));
-  arguments.add("--data", values.data.path.empty() ? place.data.string() : settle("data.path", values.data.path));
+  arguments.add("--model",
+                model.find('/') == std::string::npos ? model : settle("case.model", model));
+  arguments.add("--data", values.data.path.empty() ? place.data.string()
+                                                   : settle("data.path", values.data.path));
   const std::string& tokenizer = values.data.tokenizer;
   if (!tokenizer.empty()) {
-    arguments.add("--tokenizer", tokenizer.starts_with("bpe:") ? tokenizer : settle("data.tokenizer", tokenizer));
+    arguments.add("--tokenizer",
+                  tokenizer.starts_with("bpe:") ? tokenizer : settle("data.tokenizer", tokenizer));
   }
-  arguments.add("--out", values.checkpoint.dir.empty() ? (place.run_directory / "out").string()
-                                                       : settle("checkpoint.dir", values.checkpoint.dir));
+  arguments.add("--out", values.checkpoint.dir.empty()
+                             ? (place.run_directory / "out").string()
+                             : settle("checkpoint.dir", values.checkpoint.dir));
   arguments.add("--metrics", place.run_directory.string());
 
   arguments.add("--steps", values.batch.steps);
@@ -96,14 +106,16 @@ std::vector<std::string> trainer_arguments(const ResolvedCase& resolved, const P
   arguments.add("--beta1", values.optimizer.beta1);
   arguments.add("--beta2", values.optimizer.beta2);
   arguments.add("--clip", values.optimizer.clip);
-  arguments.add("--seed", values.seed);
+  arguments.add("--seed", std::int64_t{values.seed});
 
   arguments.add("--eval-every", values.eval.every);
   arguments.add("--eval-batches", values.eval.batches);
   arguments.add("--checkpoint-every", values.checkpoint.every);
   arguments.add("--keep", values.checkpoint.keep);
   const std::string& resume = values.checkpoint.resume;
-  arguments.add("--resume", resume == "auto" || resume == "never" ? resume : settle("checkpoint.resume", resume));
+  arguments.add("--resume", resume == "auto" || resume == "never"
+                                ? resume
+                                : settle("checkpoint.resume", resume));
   if (values.checkpoint.verify) arguments.flag("--verify-checkpoint");
 
   arguments.add("--comm-timeout", values.comm_timeout);
@@ -123,26 +135,31 @@ Findings unsupported(const ResolvedCase& resolved, Target target) {
                                 "the launcher '" + values.launcher + "' can't be started here",
                                 "only native cases are run by this version"));
   }
-  if (target == Target::kSlurm && values.targets.slurm && !values.targets.slurm->container.empty()) {
-    findings.push_back(error_at(position_of(resolved, "targets.slurm.container"), "launch-container",
-                                "a native case does not run in a container",
-                                "leave targets.slurm.container out; muster-train must be on the nodes"));
+  if (target == Target::kSlurm && values.targets.slurm &&
+      !values.targets.slurm->container.empty()) {
+    findings.push_back(
+        error_at(position_of(resolved, "targets.slurm.container"), "launch-container",
+                 "a native case does not run in a container",
+                 "leave targets.slurm.container out; muster-train must be on the nodes"));
   }
   return findings;
 }
 
 }  // namespace
 
-std::filesystem::path settle_path(const ResolvedCase& resolved, const std::string& key, const std::string& value,
-                                  const Place& place) {
+std::filesystem::path settle_path(const ResolvedCase& resolved, const std::string& key,
+                                  const std::string& value, const std::filesystem::path& project,
+                                  const std::filesystem::path& caller) {
   const std::filesystem::path path(value);
   if (path.is_absolute()) return path;
   const auto origin = resolved.origins.find(key);
-  const bool typed = origin != resolved.origins.end() && origin->second.kind == catalog::Origin::Kind::kOption;
-  return ((typed ? place.caller : place.project) / path).lexically_normal();
+  const bool typed =
+      origin != resolved.origins.end() && origin->second.kind == catalog::Origin::Kind::kOption;
+  return ((typed ? caller : project) / path).lexically_normal();
 }
 
-Result<Job> plan_job(const ResolvedCase& resolved, const Place& place, Target target, const Machine& machine) {
+Result<Job> plan_job(const ResolvedCase& resolved, const Place& place, Target target,
+                     const Machine& machine) {
   Findings findings = unsupported(resolved, target);
   if (has_errors(findings)) return Failure(std::move(findings));
   const Case& values = resolved.values;
@@ -154,17 +171,23 @@ Result<Job> plan_job(const ResolvedCase& resolved, const Place& place, Target ta
   job.project = place.project;
   job.nodes = values.topology.nodes;
   job.ranks_per_node = values.topology.accelerators_per_node;
-  job.gpus_per_node = values.topology.device() == "cuda" ? values.topology.accelerators_per_node : 0;
+  job.gpus_per_node =
+      values.topology.device() == "cuda" ? values.topology.accelerators_per_node : 0;
   job.threads = threads_of(values, target, machine);
   job.program = trainer_arguments(resolved, place, job.threads);
 
   add_profile(job, values, target);
   for (const auto& [name, value] : values.env.set) {
-    if (!is_secret_name(name)) job.environment.emplace_back(name, value);
+    const std::string variable = referenced_variable(value);
+    if (variable.empty()) {
+      job.environment.emplace_back(name, value);
+      continue;
+    }
+    job.secrets.push_back(variable);
+    if (variable != name) job.references.emplace_back(name, variable);
   }
   job.unset = values.env.unset;
   for (const catalog::Secret& secret : values.secrets) job.secrets.push_back(secret.env);
-  for (const auto& [name, value] : secret_settings(values)) job.secrets.push_back(name);
   std::sort(job.secrets.begin(), job.secrets.end());
   job.secrets.erase(std::unique(job.secrets.begin(), job.secrets.end()), job.secrets.end());
 
@@ -195,12 +218,12 @@ runs::Expectations expectations(const Case& values) {
   return expected;
 }
 
-std::vector<std::pair<std::string, std::string>> secret_settings(const Case& values) {
-  std::vector<std::pair<std::string, std::string>> secrets;
-  for (const auto& [name, value] : values.env.set) {
-    if (is_secret_name(name)) secrets.emplace_back(name, value);
-  }
-  return secrets;
+std::string referenced_variable(const std::string& value) {
+  if (value.size() < 4 || !value.starts_with("${") || !value.ends_with("}")) return {};
+  std::string name = value.substr(2, value.size() - 3);
+  const bool plain = std::all_of(name.begin(), name.end(),
+                                 [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  return plain ? name : std::string();
 }
 
 }  // namespace muster::launch

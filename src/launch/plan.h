@@ -19,24 +19,27 @@ struct Place {
   std::string run_id;
   std::filesystem::path run_directory;  ///< absolute
   std::filesystem::path project;        ///< absolute
-  std::filesystem::path caller;         ///< absolute; what relative paths of command line options mean
-  std::string trainer;                  ///< path of muster-train, or its bare name
-  std::filesystem::path data;           ///< the input, when the case names a data set
+  std::filesystem::path caller;  ///< absolute; what relative paths of command line options mean
+  std::string trainer;           ///< path of muster-train, or its bare name
+  std::filesystem::path data;    ///< the input, when the case names a data set
 };
 
-/// Errors, located in the manifest: a case that the native launcher can't start, a missing input, a container (which
-/// the native launcher does not use).
-Result<Job> plan_job(const catalog::ResolvedCase& resolved, const Place& place, Target target, const Machine& machine);
+/// Errors, located in the manifest: a case that the native launcher can't start, a missing input, a
+/// container (which the native launcher does not use).
+Result<Job> plan_job(const catalog::ResolvedCase& resolved, const Place& place, Target target,
+                     const Machine& machine);
 
-/// Where a path of the manifest points: absolute, the project's, or the caller's when it was given as an option.
-std::filesystem::path settle_path(const catalog::ResolvedCase& resolved, const std::string& key, const std::string& value,
-                                  const Place& place);
+/// Where a path of the manifest points: absolute, the project's, or the caller's when it was given
+/// as an option.
+std::filesystem::path settle_path(const catalog::ResolvedCase& resolved, const std::string& key,
+                                  const std::string& value, const std::filesystem::path& project,
+                                  const std::filesystem::path& caller);
 
 /// What the verdict will hold the run to.
 runs::Expectations expectations(const catalog::Case& values);
 
-/// Variables of env.set that are secrets by their name. They are not rendered: their values go into the environment of
-/// the process that submits, and travel by name.
-std::vector<std::pair<std::string, std::string>> secret_settings(const catalog::Case& values);
+/// The variable that a value of env.set stands for: "${HF_TOKEN}" -> "HF_TOKEN". Empty for a
+/// literal.
+std::string referenced_variable(const std::string& value);
 
 }  // namespace muster::launch

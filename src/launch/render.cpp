@@ -19,15 +19,16 @@ Assignments rank_environment(const Job& job, const Machine& machine, Target targ
       {"MKL_NUM_THREADS", threads},
   };
   if (job.world() == 1) return variables;
-  // Shared memory within a node, TCP between nodes: what works without a fabric. A case that has one says so in
-  // env.set, which comes later.
+  // Shared memory within a node, TCP between nodes: what works without a fabric. A case that has
+  // one says so in env.set, which comes later.
   variables.emplace_back("OMPI_MCA_pml", "ob1");
   if (target == Target::kSlurm) {
     variables.emplace_back("OMPI_MCA_btl", "self,vader,tcp");
     return variables;
   }
   variables.emplace_back("OMPI_MCA_btl", "self,vader");
-  // One machine: start the ranks from mpirun itself, also inside an allocation and where there is no ssh.
+  // One machine: start the ranks from mpirun itself, also inside an allocation and where there is
+  // no ssh.
   variables.emplace_back("OMPI_MCA_plm", "isolated");
   variables.emplace_back("OMPI_MCA_ras", "^slurm");
   if (!machine.cross_memory) {
@@ -48,8 +49,11 @@ RenderedFile rank_script(const Job& job, const Machine& machine, Target target) 
   for (const std::string& name : job.unset) text += "unset " + name + "\n";
   text += exports(rank_environment(job, machine, target));
   text += exports(job.environment);
+  for (const auto& [name, variable] : job.references)
+    text += "export " + name + "=\"${" + variable + "-}\"\n";
   text += "rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${SLURM_PROCID:-0}}}\n";
-  text += "exec >>" + shell_quote((job.run_directory / "logs").string()) + "/\"rank-$rank.log\" 2>&1\n";
+  text +=
+      "exec >>" + shell_quote((job.run_directory / "logs").string()) + "/\"rank-$rank.log\" 2>&1\n";
   text += "exec " + command_lines(job.program) + "\n";
   return {"rendered/rank.sh", std::move(text), true};
 }
@@ -66,9 +70,11 @@ Rendered render_local(const Job& job, const Machine& machine) {
     const std::string world = std::to_string(job.world());
     start = {"mpirun"};
     if (machine.root) start.emplace_back("--allow-run-as-root");
-    // Slots by name, so that more ranks than cores need no --oversubscribe (which would also change how MPI waits).
+    // Slots by name, so that more ranks than cores need no --oversubscribe (which would also change
+    // how MPI waits).
     start.insert(start.end(), {"--host", "localhost:" + world, "-np", world});
-    // A run that fills the machine is pinned; any other is left to the kernel, since two pinned runs would share cores.
+    // A run that fills the machine is pinned; any other is left to the kernel, since two pinned
+    // runs would share cores.
     if (job.world() * job.threads == machine.cores && job.threads == 1) {
       start.insert(start.end(), {"--bind-to", "core"});
     } else {
@@ -81,15 +87,18 @@ Rendered render_local(const Job& job, const Machine& machine) {
   RenderedFile script{"rendered/job.sh", {}, true};
   script.content =
       "#!/bin/bash\n"
-      "# " + job.case_name + ", run " + job.run_id + ": " + std::to_string(job.world()) +
-      (job.world() == 1 ? " process" : " processes") + " on this machine.\n"
+      "# " +
+      job.case_name + ", run " + job.run_id + ": " + std::to_string(job.world()) +
+      (job.world() == 1 ? " process" : " processes") +
+      " on this machine.\n"
       "set -eu\n";
   script.content += "cd " + shell_quote(job.project.string()) + "\n";
   script.content += "export MUSTER_RUN_ID=" + shell_quote(job.run_id) + "\n";
   if (job.world() > 1) {
     // mpirun reads its own settings before any rank starts.
     Assignments settings = rank_environment(job, machine, Target::kLocal);
-    std::erase_if(settings, [](const auto& setting) { return !setting.first.starts_with("OMPI_MCA_"); });
+    std::erase_if(settings,
+                  [](const auto& setting) { return !setting.first.starts_with("OMPI_MCA_"); });
     for (const auto& [name, value] : job.environment) {
       if (name.starts_with("OMPI_MCA_")) settings.emplace_back(name, value);
     }
@@ -97,7 +106,8 @@ Rendered render_local(const Job& job, const Machine& machine) {
   }
   // Who this is, for `muster cancel`: the process group and when it started.
   script.content += "read -r -a stat </proc/$$/stat\n";
-  script.content += "echo \"$$ ${stat[21]}\" >" + shell_quote((job.run_directory / "logs/job.pid").string()) + "\n";
+  script.content += "echo \"$$ ${stat[21]}\" >" +
+                    shell_quote((job.run_directory / "logs/job.pid").string()) + "\n";
   script.content += "exec " + command_lines(start) + "\n";
 
   rendered.command = {"bash", absolute(job, script)};
@@ -130,16 +140,19 @@ Rendered render_slurm(const Job& job, const Machine& machine) {
   directive(text, "output", slurm_pattern(logs) + "/launcher.out");
   directive(text, "error", slurm_pattern(logs) + "/launcher.err");
   directive(text, "chdir", job.project.string());
-  // Nothing of the submitter's environment but these; a secret travels by name and is never written down.
+  // Nothing of the submitter's environment but these; a secret travels by name and is never written
+  // down.
   std::string exported = "PATH,HOME,USER,LANG";
   for (const std::string& name : job.secrets) exported += "," + name;
   directive(text, "export", exported);
   for (const std::string& option : slurm.options) text += "#SBATCH " + option + "\n";
 
-  text += "# " + job.case_name + ", run " + job.run_id + ": " + std::to_string(job.world()) + " ranks on " +
-          std::to_string(job.nodes) + (job.nodes == 1 ? " node.\n" : " nodes.\n");
+  text += "# " + job.case_name + ", run " + job.run_id + ": " + std::to_string(job.world()) +
+          " ranks on " + std::to_string(job.nodes) + (job.nodes == 1 ? " node.\n" : " nodes.\n");
   text += "set -eu\n";
-  text += "echo \"muster: job $SLURM_JOB_ID, start ${SLURM_RESTART_COUNT:-0}, on $SLURM_JOB_NODELIST\"\n";
+  text +=
+      "echo \"muster: job $SLURM_JOB_ID, start ${SLURM_RESTART_COUNT:-0}, on "
+      "$SLURM_JOB_NODELIST\"\n";
   if (slurm.auto_resume) {
     text += "resume=()\nif [ -d /opt/sagemaker_cluster ]; then resume=(--auto-resume=1); fi\n";
   }
@@ -147,8 +160,8 @@ Rendered render_slurm(const Job& job, const Machine& machine) {
   // One rank alone needs no MPI, whatever the site's default is.
   start.push_back("--mpi=" + (job.world() > 1 ? slurm.mpi : "none"));
   start.insert(start.end(), {"--export=ALL", "--kill-on-bad-exit=1", "--cpu-bind=none"});
-  text += "exec " + command_lines(start) + (slurm.auto_resume ? " \"${resume[@]}\"" : "") + " \\\n  " +
-          shell_quote(absolute(job, rank)) + "\n";
+  text += "exec " + command_lines(start) + (slurm.auto_resume ? " \"${resume[@]}\"" : "") +
+          " \\\n  " + shell_quote(absolute(job, rank)) + "\n";
 
   Rendered rendered;
   rendered.command = {"sbatch", "--parsable", absolute(job, script)};
@@ -160,7 +173,8 @@ Rendered render_slurm(const Job& job, const Machine& machine) {
 std::optional<Finding> unusable(const std::string& what, const std::string& value) {
   for (const char c : value) {
     if (static_cast<unsigned char>(c) < 0x20) {
-      return error_at({}, "launch-value", what + " has a control character", "remove it from the manifest");
+      return error_at({}, "launch-value", what + " has a control character",
+                      "remove it from the manifest");
     }
   }
   return std::nullopt;
@@ -172,20 +186,24 @@ Findings check(const Job& job, Target target) {
     if (auto finding = unusable(what, value)) findings.push_back(*finding);
   };
   if (job.nodes < 1 || job.ranks_per_node < 1 || job.threads < 1) {
-    findings.push_back(error_at({}, "launch-world", "a run needs at least one node, one rank and one thread",
-                                "see topology.nodes, topology.accelerators_per_node and resources.threads"));
+    findings.push_back(
+        error_at({}, "launch-world", "a run needs at least one node, one rank and one thread",
+                 "see topology.nodes, topology.accelerators_per_node and resources.threads"));
   }
   const auto named = [&](const std::string& name) {
     const bool valid = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
-                       std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+                       std::all_of(name.begin(), name.end(),
+                                   [](unsigned char c) { return std::isalnum(c) || c == '_'; });
     if (!valid) {
-      findings.push_back(error_at({}, "launch-variable", "'" + name + "' can't name an environment variable",
+      findings.push_back(error_at({}, "launch-variable",
+                                  "'" + name + "' can't name an environment variable",
                                   "letters, digits and _, not starting with a digit"));
     }
   };
   for (const auto& variable : job.environment) named(variable.first);
   for (const std::string& name : job.unset) named(name);
   for (const std::string& name : job.secrets) named(name);
+  for (const auto& reference : job.references) named(reference.first);
   look("the run directory's path", job.run_directory.string());
   look("the project's path", job.project.string());
   for (const std::string& word : job.program) look("an argument of the program", word);
@@ -196,12 +214,14 @@ Findings check(const Job& job, Target target) {
         std::pair{"time", job.slurm.time}, std::pair{"mpi", job.slurm.mpi}}) {
     look(std::string("targets.slurm.") + option, value);
     if (value.find_first_of(" \t\"'") != std::string::npos) {
-      findings.push_back(error_at({}, "launch-value", std::string("targets.slurm.") + option + " has a blank or a quote",
-                                  "one word, as sbatch --" + std::string(option) + "= takes it"));
+      findings.push_back(error_at(
+          {}, "launch-value", std::string("targets.slurm.") + option + " has a blank or a quote",
+          "one word, as sbatch --" + std::string(option) + "= takes it"));
     }
   }
   for (const std::string& option : job.slurm.options) look("targets.slurm.options", option);
-  // sbatch splits a directive's line at blanks and has no way to quote a path in it on every version.
+  // sbatch splits a directive's line at blanks and has no way to quote a path in it on every
+  // version.
   for (const auto& path : {job.run_directory, job.project}) {
     if (path.string().find_first_of(" \t\"'") != std::string::npos) {
       findings.push_back(error_at({}, "launch-path", "sbatch can't take the path " + path.string(),
@@ -213,7 +233,9 @@ Findings check(const Job& job, Target target) {
 
 }  // namespace
 
-const char* to_string(Target target) { return target == Target::kLocal ? "local" : "slurm"; }
+const char* to_string(Target target) {
+  return target == Target::kLocal ? "local" : "slurm";
+}
 
 Result<Target> parse_target(const std::string& name) {
   if (name == "local") return Target::kLocal;
@@ -232,7 +254,8 @@ Result<Rendered> render(const Job& job, Target target, const Machine& machine) {
 std::string slurm_job_name(const std::string& case_name) {
   std::string name = "muster-";
   for (const char c : case_name) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
     name += plain ? c : '-';
   }
   constexpr std::size_t kLongest = 64;

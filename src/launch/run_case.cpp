@@ -7,10 +7,11 @@
 
 #include "base/output.h"
 #include "base/redact.h"
-#include "facts/datasets.h"
 #include "launch/collect.h"
 #include "launch/dataset.h"
 #include "launch/follow_run.h"
+#include "launch/prepare.h"
+#include "launch/run_processes.h"
 #include "runs/evidence.h"
 #include "runs/run_store.h"
 
@@ -19,23 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Refusal refuse(const Failure& failure, ExitCode code) { return {failure.findings, code}; }
-
-Place place_of(const RunRequest& request, const Prepared& prepared, const std::string& id, const fs::path& directory) {
-  Place place;
-  place.run_id = id;
-  place.run_directory = directory;
-  place.project = request.project;
-  place.caller = request.caller;
-  place.trainer = request.trainer.empty() ? "muster-train" : request.trainer.string();
-  if (prepared.dataset) place.data = dataset_path(request.project, *prepared.dataset);
-  return place;
-}
-
-Result<Rendered> render_for(const RunRequest& request, const Prepared& prepared, const Place& place) {
-  auto job = plan_job(prepared.resolved, place, request.target, prepared.machine);
-  if (!job) return job.error();
-  return render(*job, request.target, prepared.machine);
+Refusal refuse(const Failure& failure, ExitCode code) {
+  return {failure.findings, code};
 }
 
 /// The Debian package that has a program.
@@ -44,8 +30,8 @@ std::string package_of(const std::string& program) {
   return "slurm-client";
 }
 
-std::optional<Refusal> missing_parts(const RunRequest& request, const Prepared& prepared, const Rendered& rendered,
-                                     const Seams& seams) {
+std::optional<Refusal> missing_parts(const RunRequest& request, const Prepared& prepared,
+                                     const Job& job, const Rendered& rendered, const Seams& seams) {
   Findings missing;
   if (request.trainer.empty()) {
     missing.push_back(error_at({}, "run-program", "the program muster-train is not built",
@@ -53,26 +39,28 @@ std::optional<Refusal> missing_parts(const RunRequest& request, const Prepared& 
   }
   for (const std::string& program : rendered.programs) {
     if (!seams.processes.find(program)) {
-      missing.push_back(error_at({}, "run-program", fmt::format("the program {} is missing", program),
+      missing.push_back(error_at({}, "run-program",
+                                 fmt::format("the program {} is missing", program),
                                  "apt-get install " + package_of(program)));
     }
   }
   if (!missing.empty()) return Refusal{missing, kExitUnverified};
 
   Findings unset;
-  for (const catalog::Secret& secret : prepared.resolved.values.secrets) {
-    if (request.environment.count(secret.env) == 0) {
-      unset.push_back(error_at({prepared.resolved.file.string(), 0, 0}, "run-secret",
-                               fmt::format("the case needs the secret {}", secret.env),
-                               fmt::format("set the environment variable {}", secret.env)));
+  for (const std::string& name : job.secrets) {
+    if (request.environment.count(name) == 0) {
+      unset.push_back(
+          error_at({prepared.resolved.file.string(), 0, 0}, "run-secret",
+                   fmt::format("the case needs the variable {}, which is not set", name),
+                   fmt::format("export {}=…", name)));
     }
   }
   if (!unset.empty()) return Refusal{unset, kExitBadInput};
   return std::nullopt;
 }
 
-std::optional<Refusal> provide_data(const RunRequest& request, const Prepared& prepared, const Seams& seams,
-                                    RunObserver& observer) {
+std::optional<Refusal> provide_data(const RunRequest& request, const Prepared& prepared,
+                                    const Seams& seams, RunObserver& observer) {
   const auto& data = prepared.resolved.values.data;
   if (prepared.dataset) {
     if (!seams.files.exists(dataset_path(request.project, *prepared.dataset))) {
@@ -82,8 +70,8 @@ std::optional<Refusal> provide_data(const RunRequest& request, const Prepared& p
     if (!made) return refuse(made.error(), interrupted() ? kExitInterrupted : kExitUnverified);
     return std::nullopt;
   }
-  const Place place = place_of(request, prepared, "", "");
-  const fs::path path = settle_path(prepared.resolved, "data.path", data.path, place);
+  const fs::path path =
+      settle_path(prepared.resolved, "data.path", data.path, request.project, request.caller);
   if (seams.files.exists(path)) return std::nullopt;
   return Refusal{{error_at({path.string(), 0, 0}, "run-data", "the input is not there",
                            "data.path names a UTF-8 text or a directory of token shards")},
@@ -91,15 +79,23 @@ std::optional<Refusal> provide_data(const RunRequest& request, const Prepared& p
 }
 
 /// Everything that says what was asked, in place before anything is started.
-Result<void> write_request(const RunRequest& request, const Prepared& prepared, const Rendered& rendered,
+Result<void> write_request(const RunRequest& request, const Prepared& prepared,
+                           const Rendered& rendered, const Redactor& redactor,
                            const fs::path& directory, const Seams& seams) {
   for (const char* folder : {"logs", "metrics", "out"}) {
     if (auto made = seams.files.make_directories(directory / folder); !made) return made;
   }
-  const std::string manifest = redact(catalog::to_yaml(prepared.resolved));
-  if (auto written = seams.files.write(directory / "manifest.yaml", manifest); !written) return written;
+  if (auto removed = seams.files.remove_all(directory / "logs/job.pid"); !removed) return removed;
+  const auto keep = [&](const char* name, std::string_view content) {
+    return seams.files.write(directory / name, redactor.redact(content));
+  };
+  if (auto written = keep("manifest.yaml", catalog::to_yaml(prepared.resolved)); !written) {
+    return written;
+  }
   for (const RenderedFile& file : rendered.files) {
-    if (auto written = seams.files.write(directory / file.path, file.content, file.executable); !written) return written;
+    if (auto written = seams.files.write(directory / file.path, file.content, file.executable);
+        !written)
+      return written;
   }
   nlohmann::ordered_json command;
   command["schema_version"] = 1;
@@ -107,10 +103,11 @@ Result<void> write_request(const RunRequest& request, const Prepared& prepared, 
   command["submitted"] = rendered.command;
   command["directory"] = request.project.string();
   command["target"] = to_string(request.target);
-  return seams.files.write(directory / "command.json", redact(json_text(command)));
+  return keep("command.json", json_text(command));
 }
 
-Result<runs::Run> make_run(const RunRequest& request, const Prepared& prepared, runs::RunStore& store) {
+Result<runs::Run> make_run(const RunRequest& request, const Prepared& prepared,
+                           runs::RunStore& store) {
   if (!request.resume.empty()) return store.reopen(request.resume);
   runs::RunSpec spec;
   spec.case_name = prepared.resolved.values.name;
@@ -123,6 +120,32 @@ Result<runs::Run> make_run(const RunRequest& request, const Prepared& prepared, 
   return store.create(spec);
 }
 
+/// Knows what no record may hold: the values of the environment's secret variables, and of those
+/// that the case hands on.
+Redactor redactor_for(const RunRequest& request, const Job& job) {
+  Redactor redactor;
+  redactor.add_environment(request.environment);
+  for (const std::string& name : job.secrets) {
+    const auto found = request.environment.find(name);
+    if (found != request.environment.end()) redactor.add_secret(found->second);
+  }
+  return redactor;
+}
+
+/// A run whose follower was killed may still have processes: two of a kind would write into one
+/// directory.
+std::optional<Refusal> still_alive(const std::string& id) {
+  const auto processes = processes_of_run(id);
+  if (processes.empty()) return std::nullopt;
+  return Refusal{
+      {error_at(
+          {}, "run-alive",
+          fmt::format("run {} still has {} process{} on this machine, the first is {}", id,
+                      processes.size(), processes.size() == 1 ? "" : "es", processes.front().pid),
+          "muster cancel " + id)},
+      kExitBadInput};
+}
+
 RunOutcome refused(Refusal refusal) {
   RunOutcome outcome;
   outcome.code = refusal.code;
@@ -132,64 +155,43 @@ RunOutcome refused(Refusal refusal) {
 
 }  // namespace
 
-std::optional<Prepared> prepare(const RunRequest& request, const Seams& seams, Refusal& error) {
-  Prepared prepared;
-  auto resolved = catalog::load_case(seams.files, request.project, request.case_name, request.profile, request.overrides);
-  if (!resolved) {
-    error = refuse(resolved.error(), kExitBadInput);
-    return std::nullopt;
-  }
-  prepared.resolved = std::move(*resolved);
-  prepared.machine = this_machine();
-  if (request.threads > 0 && !prepared.resolved.values.resources.threads) {
-    prepared.resolved.values.resources.threads = request.threads;
-  }
-  const std::string& name = prepared.resolved.values.data.name;
-  if (prepared.resolved.values.data.path.empty() && !name.empty()) {
-    const auto datasets = facts::load_datasets(seams.files, request.project);
-    if (!datasets) {
-      error = refuse(datasets.error(), kExitBadInput);
-      return std::nullopt;
-    }
-    auto dataset = facts::find_dataset(*datasets, name);
-    if (!dataset) {
-      error = refuse(dataset.error(), kExitBadInput);
-      return std::nullopt;
-    }
-    prepared.dataset = std::move(*dataset);
-  }
-  return prepared;
-}
-
-Result<Rendered> dry_run(const RunRequest& request, const Prepared& prepared) {
-  const fs::path directory = request.run_directory.empty() ? request.runs / "RUN" : request.run_directory;
-  return render_for(request, prepared, place_of(request, prepared, "RUN", directory));
-}
-
-RunOutcome run_case(const RunRequest& request, const Prepared& prepared, const Seams& seams, RunObserver& observer) {
-  const auto draft = dry_run(request, prepared);
-  if (!draft) return refused(refuse(draft.error(), kExitBadInput));
-  if (auto missing = missing_parts(request, prepared, *draft, seams)) return refused(*missing);
+RunOutcome run_case(const RunRequest& request, const Prepared& prepared, const Seams& seams,
+                    RunObserver& observer) {
+  const auto drafted = draft(request, prepared);
+  if (!drafted) return refused(refuse(drafted.error(), kExitBadInput));
+  const auto sketch = render(*drafted, request.target, prepared.machine);
+  if (!sketch) return refused(refuse(sketch.error(), kExitBadInput));
+  if (auto missing = missing_parts(request, prepared, *drafted, *sketch, seams))
+    return refused(*missing);
   if (auto missing = provide_data(request, prepared, seams, observer)) return refused(*missing);
 
   auto store = runs::RunStore::open(request.runs, seams.clock);
   if (!store) return refused(refuse(store.error(), kExitInternal));
   auto run = make_run(request, prepared, *store);
   if (!run) return refused(refuse(run.error(), kExitBadInput));
+  if (auto alive = still_alive(run->id())) return refused(*alive);
   observer.say(fmt::format("run {}: {} on {}, {} rank{}", run->id(), prepared.resolved.values.name,
-                           to_string(request.target), run->record().world, run->record().world == 1 ? "" : "s"));
+                           to_string(request.target), run->record().world,
+                           run->record().world == 1 ? "" : "s"));
 
-  const auto rendered =
-      render_for(request, prepared, place_of(request, prepared, run->id(), run->directory()));
-  if (!rendered) return refused(refuse(rendered.error(), kExitBadInput));
-  if (auto written = write_request(request, prepared, *rendered, run->directory(), seams); !written) {
-    return refused(refuse(written.error(), kExitInternal));
-  }
-  if (auto written = runs::write_evidence(run->directory(), {}); !written) {
-    return refused(refuse(written.error(), kExitInternal));
-  }
-  const runs::LauncherResult launched = follow_run(request, prepared, *rendered, *run, seams, observer);
-  return collect(prepared, launched, *run, request.environment, seams);
+  const auto abandon = [&](const Failure& failure, ExitCode code) {
+    // Best effort: what kept the run from starting may also keep its record from being written.
+    (void)run->set_state(runs::RunState::kUnknown, failure.findings.front().message);
+    return refused(refuse(failure, code));
+  };
+  const auto job = job_of(request, prepared, run->id(), run->directory());
+  if (!job) return abandon(job.error(), kExitBadInput);
+  const auto rendered = render(*job, request.target, prepared.machine);
+  if (!rendered) return abandon(rendered.error(), kExitBadInput);
+  const Redactor redactor = redactor_for(request, *job);
+  const auto written =
+      write_request(request, prepared, *rendered, redactor, run->directory(), seams);
+  if (!written) return abandon(written.error(), kExitInternal);
+  const auto evidence = runs::write_evidence(run->directory(), {});
+  if (!evidence) return abandon(evidence.error(), kExitInternal);
+  const runs::LauncherResult launched =
+      follow_run(request, prepared, *rendered, *run, seams, observer);
+  return collect(prepared, launched, *run, redactor, seams);
 }
 
 }  // namespace muster::launch

@@ -44,7 +44,8 @@ std::vector<ProcessId> processes_of_run(const std::string& run_id) {
     if (!carries(read_all(process.path() / "environ"), entry)) continue;
     found.push_back({pid, runs::ids_of_process(pid).start_ticks});
   }
-  std::sort(found.begin(), found.end(), [](const ProcessId& a, const ProcessId& b) { return a.pid < b.pid; });
+  std::sort(found.begin(), found.end(),
+            [](const ProcessId& a, const ProcessId& b) { return a.pid < b.pid; });
   return found;
 }
 
@@ -58,7 +59,8 @@ int end_processes_of_run(const std::string& run_id, std::chrono::milliseconds gr
   tell(processes, SIGTERM);
   tell(processes, SIGCONT);
   const auto until = std::chrono::steady_clock::now() + grace;
-  while (std::any_of(processes.begin(), processes.end(), still_runs) && std::chrono::steady_clock::now() < until) {
+  while (std::any_of(processes.begin(), processes.end(), still_runs) &&
+         std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   tell(processes, SIGKILL);

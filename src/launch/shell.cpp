@@ -7,7 +7,8 @@ namespace muster::launch {
 
 std::string shell_quote(const std::string& text) {
   const auto safe = [](unsigned char c) {
-    return std::isalnum(c) || std::string_view("_-./:=,+@%^").find(static_cast<char>(c)) != std::string_view::npos;
+    return std::isalnum(c) ||
+           std::string_view("_-./:=,+@%^").find(static_cast<char>(c)) != std::string_view::npos;
   };
   if (!text.empty() && std::all_of(text.begin(), text.end(), safe)) return text;
   std::string quoted = "'";
@@ -23,7 +24,8 @@ std::string shell_quote(const std::string& text) {
 
 std::string exports(const Assignments& variables) {
   std::string text;
-  for (const auto& [name, value] : variables) text += "export " + name + "=" + shell_quote(value) + "\n";
+  for (const auto& [name, value] : variables)
+    text += "export " + name + "=" + shell_quote(value) + "\n";
   return text;
 }
 

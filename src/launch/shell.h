@@ -15,7 +15,8 @@ std::string shell_quote(const std::string& text);
 /// `export NAME=VALUE`, one a line.
 std::string exports(const Assignments& variables);
 
-/// A command over several lines, an option with its value on each: readable, and exactly the words given.
+/// A command over several lines, an option with its value on each: readable, and exactly the words
+/// given.
 std::string command_lines(const std::vector<std::string>& words);
 
 /// A path as sbatch's --output takes it: `%` is its mark for patterns.

@@ -18,8 +18,8 @@ std::string first_line(const std::string& text) {
   return text.substr(start, text.find_first_of("\r\n", start) - start);
 }
 
-Result<ProcessResult> ask(ProcessRunner& processes, std::vector<std::string> argv, const SlurmJob& job,
-                          milliseconds limit) {
+Result<ProcessResult> ask(ProcessRunner& processes, std::vector<std::string> argv,
+                          const SlurmJob& job, milliseconds limit) {
   if (!job.cluster.empty()) argv.insert(argv.begin() + 1, "--clusters=" + job.cluster);
   Command command;
   command.argv = std::move(argv);
@@ -57,17 +57,19 @@ Look look_at_queue(ProcessRunner& processes, const SlurmJob& job, milliseconds l
   return look;
 }
 
-std::optional<SlurmStatus> ask_sacct(ProcessRunner& processes, const SlurmJob& job, milliseconds limit) {
+std::optional<SlurmStatus> ask_sacct(ProcessRunner& processes, const SlurmJob& job,
+                                     milliseconds limit) {
   const auto answer = ask(processes,
-                          {"sacct", "--noheader", "--parsable2", "--allocations", "--duplicates", "--jobs=" + job.id,
-                           std::string("--format=") + kSacctFormat},
+                          {"sacct", "--noheader", "--parsable2", "--allocations", "--duplicates",
+                           "--jobs=" + job.id, std::string("--format=") + kSacctFormat},
                           job, limit);
   if (!answer || answer->exit_code != 0) return std::nullopt;
   const auto parsed = parse_sacct(answer->out, job.id);
   return parsed ? *parsed : std::nullopt;
 }
 
-std::optional<SlurmStatus> ask_scontrol(ProcessRunner& processes, const SlurmJob& job, milliseconds limit) {
+std::optional<SlurmStatus> ask_scontrol(ProcessRunner& processes, const SlurmJob& job,
+                                        milliseconds limit) {
   const auto answer = ask(processes, {"scontrol", "--oneliner", "show", "job", job.id}, job, limit);
   if (!answer || answer->exit_code != 0) return std::nullopt;
   const auto parsed = parse_scontrol(answer->out);
@@ -81,9 +83,14 @@ bool settled(const SlurmStatus& status) {
 
 class Follower {
  public:
-  Follower(const SlurmJob& job, ProcessRunner& processes, Clock& clock, const SlurmFollowOptions& options,
-           const Tick& tick, const OnStatus& on_status)
-      : job_(job), processes_(processes), clock_(clock), options_(options), tick_(tick), on_status_(on_status) {}
+  Follower(const SlurmJob& job, ProcessRunner& processes, Clock& clock,
+           const SlurmFollowOptions& options, const Tick& tick, const OnStatus& on_status)
+      : job_(job),
+        processes_(processes),
+        clock_(clock),
+        options_(options),
+        tick_(tick),
+        on_status_(on_status) {}
 
   runs::LauncherResult follow() {
     auto pause = options_.shortest_poll;
@@ -95,20 +102,23 @@ class Follower {
       if (look.trouble.empty()) {
         heard = now;
       } else if (now - heard >= options_.unreachable) {
-        return {End::kUnknown, {},
-                fmt::format("job {} was left alone: for {} s Slurm could not be asked ({})", job_.id,
-                            options_.unreachable.count(), look.trouble)};
+        return {End::kUnknown,
+                {},
+                fmt::format("job {} was left alone: for {} s Slurm could not be asked ({})",
+                            job_.id, options_.unreachable.count(), look.trouble)};
       }
       if (look.gone) return how_it_ended();
       if (look.status) {
         if (report(*look.status)) pause = options_.shortest_poll;
         if (look.status->phase() == SlurmPhase::kEnded) return how_it_ended();
-        // A job whose node failed shows up as lost for a while before Slurm puts it back into the queue.
+        // A job whose node failed shows up as lost for a while before Slurm puts it back into the
+        // queue.
         if (look.status->phase() != SlurmPhase::kLost) {
           lost_since.reset();
         } else {
           if (!lost_since) lost_since = now;
-          if (!options_.requeue || now - *lost_since >= options_.back_in_queue) return how_it_ended();
+          if (!options_.requeue || now - *lost_since >= options_.back_in_queue)
+            return how_it_ended();
         }
       }
       if (const Stop stop = wait(pause); stop != Stop::kNo) return end_it(stop);
@@ -139,24 +149,28 @@ class Follower {
   /// The accounting knows best how a job ended, but may lag behind the queue for some seconds.
   runs::LauncherResult how_it_ended() {
     for (int attempt = 0; attempt < 10; ++attempt) {
-      if (const auto status = ask_sacct(processes_, job_, options_.command_limit); status && settled(*status)) {
+      if (const auto status = ask_sacct(processes_, job_, options_.command_limit);
+          status && settled(*status)) {
         report(*status);
         return conclude(*status);
       }
-      if (const auto status = ask_scontrol(processes_, job_, options_.command_limit); status && settled(*status)) {
+      if (const auto status = ask_scontrol(processes_, job_, options_.command_limit);
+          status && settled(*status)) {
         report(*status);
         return conclude(*status);
       }
       clock_.sleep_for(options_.shortest_poll);
     }
     if (last_ && settled(*last_)) return conclude(*last_);
-    return {End::kUnknown, {},
-            fmt::format("job {} left the queue and neither sacct nor scontrol knows how it ended{}", job_.id,
-                        last_ ? "; last seen: " + describe(*last_) : "")};
+    return {End::kUnknown,
+            {},
+            fmt::format("job {} left the queue and neither sacct nor scontrol knows how it ended{}",
+                        job_.id, last_ ? "; last seen: " + describe(*last_) : "")};
   }
 
   runs::LauncherResult end_it(Stop stop) {
-    if (stop == Stop::kInterrupted) forget_interrupts();  // or scancel itself would be ended at once
+    if (stop == Stop::kInterrupted)
+      forget_interrupts();  // or scancel itself would be ended at once
     const auto cancelled = cancel_slurm(job_, processes_);
     const auto until = clock_.steady() + options_.cancelled_within;
     bool ended = false;
@@ -171,9 +185,12 @@ class Follower {
                  : stop == Stop::kSilent    ? End::kHang
                                             : End::kTimedOut;
     result.detail = fmt::format("Slurm job {} was cancelled by muster", job_.id);
-    if (!cancelled) result.detail = fmt::format("Slurm job {}: {}", job_.id, cancelled.findings().front().message);
+    if (!cancelled)
+      result.detail =
+          fmt::format("Slurm job {}: {}", job_.id, cancelled.findings().front().message);
     if (!ended) {
-      result.detail += fmt::format("; it was still there {} s later", options_.cancelled_within.count());
+      result.detail +=
+          fmt::format("; it was still there {} s later", options_.cancelled_within.count());
     }
     return result;
   }
@@ -192,17 +209,21 @@ class Follower {
 Result<SlurmJob> submit(const Command& command, ProcessRunner& processes) {
   const auto answer = processes.run(command);
   if (!answer) return answer.error();
-  if (answer->timed_out) return failure("slurm-submit", "sbatch did not answer within its time limit");
+  if (answer->timed_out)
+    return failure("slurm-submit", "sbatch did not answer within its time limit");
   if (answer->exit_code != 0) {
     const std::string said = first_line(answer->err);
-    return failure("slurm-submit", said.empty() ? fmt::format("sbatch exited with {}", answer->exit_code) : said,
-                   "sinfo shows the partitions; targets.slurm in the manifest names partition, account and time");
+    return failure("slurm-submit",
+                   said.empty() ? fmt::format("sbatch exited with {}", answer->exit_code) : said,
+                   "sinfo shows the partitions; targets.slurm in the manifest names partition, "
+                   "account and time");
   }
   return parse_sbatch(answer->out);
 }
 
 runs::LauncherResult follow_slurm(const SlurmJob& job, ProcessRunner& processes, Clock& clock,
-                                  const SlurmFollowOptions& options, const Tick& tick, const OnStatus& on_status) {
+                                  const SlurmFollowOptions& options, const Tick& tick,
+                                  const OnStatus& on_status) {
   return Follower(job, processes, clock, options, tick, on_status).follow();
 }
 
@@ -210,7 +231,8 @@ Result<SlurmStatus> look_at(const SlurmJob& job, ProcessRunner& processes) {
   const milliseconds limit = SlurmFollowOptions{}.command_limit;
   const Look look = look_at_queue(processes, job, limit);
   if (look.status) return *look.status;
-  if (!look.gone) return failure("slurm-unreachable", look.trouble, "is slurmctld up? see scontrol ping");
+  if (!look.gone)
+    return failure("slurm-unreachable", look.trouble, "is slurmctld up? see scontrol ping");
   if (const auto status = ask_sacct(processes, job, limit)) return *status;
   return failure("slurm-job-gone", "Slurm does not know job " + job.id + " any more");
 }

@@ -18,38 +18,26 @@ struct State {
 
 // squeue(1), JOB STATE CODES, of Slurm 17.11 to 25.05.
 constexpr std::array<State, 26> kStates = {{
-    {"PENDING", "PD", SlurmPhase::kQueued},
-    {"CONFIGURING", "CF", SlurmPhase::kQueued},
-    {"REQUEUED", "RQ", SlurmPhase::kQueued},
-    {"REQUEUE_HOLD", "RH", SlurmPhase::kQueued},
-    {"REQUEUE_FED", "RF", SlurmPhase::kQueued},
-    {"SPECIAL_EXIT", "SE", SlurmPhase::kQueued},
-    {"RESV_DEL_HOLD", "RD", SlurmPhase::kQueued},
-    {"POWER_UP_NODE", "PO", SlurmPhase::kQueued},
-    {"RUNNING", "R", SlurmPhase::kRunning},
-    {"COMPLETING", "CG", SlurmPhase::kRunning},
-    {"RESIZING", "RS", SlurmPhase::kRunning},
-    {"SIGNALING", "SI", SlurmPhase::kRunning},
-    {"STAGE_OUT", "SO", SlurmPhase::kRunning},
-    {"STOPPED", "ST", SlurmPhase::kRunning},
-    {"SUSPENDED", "S", SlurmPhase::kRunning},
-    {"COMPLETED", "CD", SlurmPhase::kEnded},
-    {"FAILED", "F", SlurmPhase::kEnded},
-    {"CANCELLED", "CA", SlurmPhase::kEnded},
-    {"TIMEOUT", "TO", SlurmPhase::kEnded},
-    {"DEADLINE", "DL", SlurmPhase::kEnded},
-    {"OUT_OF_MEMORY", "OOM", SlurmPhase::kEnded},
-    {"REVOKED", "RV", SlurmPhase::kEnded},
-    {"LAUNCH_FAILED", "LF", SlurmPhase::kLost},
-    {"BOOT_FAIL", "BF", SlurmPhase::kLost},
-    {"NODE_FAIL", "NF", SlurmPhase::kLost},
-    {"PREEMPTED", "PR", SlurmPhase::kLost},
+    {"PENDING", "PD", SlurmPhase::kQueued},       {"CONFIGURING", "CF", SlurmPhase::kQueued},
+    {"REQUEUED", "RQ", SlurmPhase::kQueued},      {"REQUEUE_HOLD", "RH", SlurmPhase::kQueued},
+    {"REQUEUE_FED", "RF", SlurmPhase::kQueued},   {"SPECIAL_EXIT", "SE", SlurmPhase::kQueued},
+    {"RESV_DEL_HOLD", "RD", SlurmPhase::kQueued}, {"POWER_UP_NODE", "PO", SlurmPhase::kQueued},
+    {"RUNNING", "R", SlurmPhase::kRunning},       {"COMPLETING", "CG", SlurmPhase::kRunning},
+    {"RESIZING", "RS", SlurmPhase::kRunning},     {"SIGNALING", "SI", SlurmPhase::kRunning},
+    {"STAGE_OUT", "SO", SlurmPhase::kRunning},    {"STOPPED", "ST", SlurmPhase::kRunning},
+    {"SUSPENDED", "S", SlurmPhase::kRunning},     {"COMPLETED", "CD", SlurmPhase::kEnded},
+    {"FAILED", "F", SlurmPhase::kEnded},          {"CANCELLED", "CA", SlurmPhase::kEnded},
+    {"TIMEOUT", "TO", SlurmPhase::kEnded},        {"DEADLINE", "DL", SlurmPhase::kEnded},
+    {"OUT_OF_MEMORY", "OOM", SlurmPhase::kEnded}, {"REVOKED", "RV", SlurmPhase::kEnded},
+    {"LAUNCH_FAILED", "LF", SlurmPhase::kLost},   {"BOOT_FAIL", "BF", SlurmPhase::kLost},
+    {"NODE_FAIL", "NF", SlurmPhase::kLost},       {"PREEMPTED", "PR", SlurmPhase::kLost},
 }};
 
 const State* find_state(std::string_view state) {
   const std::string_view word = state.substr(0, state.find_first_of(" +"));
-  const auto* found = std::find_if(kStates.begin(), kStates.end(),
-                                   [&](const State& known) { return word == known.name || word == known.brief; });
+  const auto* found = std::find_if(kStates.begin(), kStates.end(), [&](const State& known) {
+    return word == known.name || word == known.brief;
+  });
   return found == kStates.end() ? nullptr : found;
 }
 
@@ -86,7 +74,8 @@ std::optional<int> to_int(std::string_view text) {
 }
 
 bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// Slurm writes "nothing" in several ways.
@@ -108,7 +97,8 @@ bool read_exit(std::string_view text, SlurmStatus& status) {
 }
 
 Failure not_understood(const std::string& program, std::string_view line) {
-  return failure("slurm-output", fmt::format("{} printed something that is not understood: {}", program, line),
+  return failure("slurm-output",
+                 fmt::format("{} printed something that is not understood: {}", program, line),
                  "report it with the output of " + program + " --version");
 }
 
@@ -117,10 +107,12 @@ Failure not_understood(const std::string& program, std::string_view line) {
 Result<SlurmJob> parse_sbatch(std::string_view text) {
   for (std::string_view line : lines_of(text)) {
     constexpr std::string_view kWords = "Submitted batch job ";
-    if (line.starts_with(kWords)) line = line.substr(kWords.size(), line.find(' ', kWords.size()) - kWords.size());
+    if (line.starts_with(kWords))
+      line = line.substr(kWords.size(), line.find(' ', kWords.size()) - kWords.size());
     const auto parts = split(line, ';');
     if (parts.size() <= 2 && all_digits(parts[0])) {
-      return SlurmJob{std::string(parts[0]), parts.size() == 2 ? std::string(parts[1]) : std::string()};
+      return SlurmJob{std::string(parts[0]),
+                      parts.size() == 2 ? std::string(parts[1]) : std::string()};
     }
   }
   return not_understood("sbatch", trim(text).empty() ? "nothing" : trim(text));
@@ -141,7 +133,8 @@ Result<std::optional<SlurmStatus>> parse_squeue(std::string_view text, const std
       return not_understood("squeue", line);
     }
     if (trim(parts[0]) != id) continue;
-    status = SlurmStatus{std::string(trim(parts[1])), present(parts[2]), present(parts[3]), {}, {}, 0};
+    status =
+        SlurmStatus{std::string(trim(parts[1])), present(parts[2]), present(parts[3]), {}, {}, 0};
   }
   return status;
 }

@@ -27,7 +27,8 @@ std::vector<std::string> Tail::lines() {
   rest_ += text();
   std::vector<std::string> lines;
   std::size_t start = 0;
-  for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', start)) {
+  for (std::size_t end = rest_.find('\n'); end != std::string::npos;
+       end = rest_.find('\n', start)) {
     lines.push_back(rest_.substr(start, end - start));
     start = end + 1;
   }

@@ -8,7 +8,8 @@
 
 namespace muster::launch {
 
-/// Whole lines of a file that grows. A file that is not there yet has none; one that shrank is read from its start.
+/// Whole lines of a file that grows. A file that is not there yet has none; one that shrank is read
+/// from its start.
 class Tail {
  public:
   explicit Tail(std::filesystem::path path) : path_(std::move(path)) {}

@@ -103,7 +103,8 @@ std::string RunWatch::silent_ranks() const {
     if (++named > 8) continue;
     if (!text.empty()) text += ", ";
     text += fmt::format("rank {}", i);
-    text += rank.host.empty() ? " (never started)" : fmt::format(" on {} since step {}", rank.host, rank.step);
+    text += rank.host.empty() ? " (never started)"
+                              : fmt::format(" on {} since step {}", rank.host, rank.step);
   }
   if (named > 8) text += fmt::format(" and {} more", named - 8);
   return text;

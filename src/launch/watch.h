@@ -1,4 +1,5 @@
-// Watches the record that the ranks write while a run is followed: how far it is, and whether it is still alive.
+// Watches the record that the ranks write while a run is followed: how far it is, and whether it is
+// still alive.
 #pragma once
 
 #include <chrono>

@@ -1,0 +1,73 @@
+// The start of a run: what was asked for, resolved as far as it can be without making or starting
+// anything.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/file_system.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "base/verdict.h"
+#include "catalog/case.h"
+#include "facts/datasets.h"
+#include "launch/plan.h"
+#include "launch/render.h"
+
+namespace muster::launch {
+
+struct RunRequest {
+  std::string case_name;
+  std::string profile;
+  std::vector<catalog::Override> overrides;
+  Target target = Target::kLocal;
+  std::optional<double> time_limit;     ///< seconds; empty: the case's
+  std::filesystem::path run_directory;  ///< empty: a new one below `runs`
+  std::string resume;                   ///< a run to take up again; then the case is that run's
+
+  std::filesystem::path project;     ///< absolute
+  std::filesystem::path caller;      ///< absolute; the working directory
+  std::filesystem::path runs;        ///< absolute; the root of the run store
+  std::filesystem::path trainer;     ///< muster-train; empty: not found
+  int threads = 0;                   ///< of one process; 0: the cores divided among the ranks
+  std::vector<std::string> command;  ///< muster's own argv, for the record
+  std::map<std::string, std::string> environment;  ///< this process's
+};
+
+struct Seams {
+  FileSystem& files;
+  ProcessRunner& processes;
+  Clock& clock;
+};
+
+/// Findings that kept a run from being made or judged, and the exit code that they mean.
+struct Refusal {
+  Findings findings;
+  ExitCode code = kExitBadInput;
+};
+
+/// A case with all that can be known before anything is made.
+struct Prepared {
+  catalog::ResolvedCase resolved;
+  std::optional<facts::Dataset> dataset;
+  Machine machine;
+};
+
+/// Resolves the case. Touches nothing. `error` says why not.
+std::optional<Prepared> prepare(const RunRequest& request, const Seams& seams, Refusal& error);
+
+/// The job of one run.
+Result<Job> job_of(const RunRequest& request, const Prepared& prepared, const std::string& id,
+                   const std::filesystem::path& directory);
+
+/// The job as far as it is known before there is a run, with RUN in the place of its id.
+Result<Job> draft(const RunRequest& request, const Prepared& prepared);
+
+/// What would be submitted: the draft, rendered.
+Result<Rendered> dry_run(const RunRequest& request, const Prepared& prepared);
+
+}  // namespace muster::launch
