@@ -7,42 +7,48 @@
 #include <vector>
 
 #include "base/finding.h"
+#include "base/redact.h"
 #include "base/result.h"
+#include "runs/judge.h"
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 namespace muster::runs {
 
-struct RankEvents;
-
-/// Muster, compiler, operating system and kernel of this machine; libtorch and MPI as the start events say. Ranks that
-/// disagree are listed each under "ranks".
+/// Muster, compiler, operating system and kernel of this machine; libtorch, MPI and the trainer's compiler as the start
+/// events say. What ranks disagree on is a list of all values, each with its ranks.
 nlohmann::json versions(const std::vector<RankEvents>& ranks);
 
-/// Nodes with their ranks, host names, processor model, cores and memory. What only the other node knows is absent.
+/// Nodes with their ranks, host names, processor model, cores and memory. What only another node knows is absent.
 nlohmann::json topology(const std::vector<RankEvents>& ranks);
-
-/// The environment with every secret's value replaced (base/redact.h), sorted by name.
-nlohmann::json environment(const std::map<std::string, std::string>& variables);
 
 /// This process's environment.
 std::map<std::string, std::string> current_environment();
 
-/// Before the launch: environment.json, and topology.json and versions.json of this machine. After it, call again with the
-/// ranks' events: the files are replaced.
+/// Knows the secrets of this process's environment.
+Redactor environment_redactor();
+
+/// Writes versions.json, topology.json and environment.json (redacted). Called before the launch with no ranks, and after
+/// it with the ranks' events.
 Result<void> write_evidence(const std::filesystem::path& run, const std::vector<RankEvents>& ranks);
 
-/// Replaces secrets in every text file of the run directory outside out/ (logs, manifest, rendered files, metrics), each
-/// file whole. Returns the files that were changed. `known` are values to look for literally, e.g. those of secret
-/// variables of the environment.
-Result<std::vector<std::string>> scrub(const std::filesystem::path& run, const std::vector<std::string>& known = {});
+/// Removes secrets from every text file of the run directory outside out/ (logs, manifest, rendered files, metrics), each
+/// file whole. Returns the files that were changed, below the run directory, sorted. Not while the run goes on: who has
+/// a log open would go on writing to the old one.
+Result<std::vector<std::string>> scrub(const std::filesystem::path& run, const Redactor& redactor);
 
-/// Values of this environment's secret variables (token, password, key …) that are long enough to look for.
-std::vector<std::string> secret_values(const std::map<std::string, std::string>& variables);
+/// One line of checksums.sha256.
+struct Checksum {
+  std::string path;  ///< below the run directory
+  std::string sha256;
+};
 
 /// Writes RUN/checksums.sha256 (sha256sum's format, sorted by path) over every regular file but itself, the lock and
-/// report.html.
+/// report.html, which can be made again at any time.
 Result<void> write_checksums(const std::filesystem::path& run);
+
+/// Reads checksums.sha256; a line that is none is an error at its place.
+Result<std::vector<Checksum>> parse_checksums(const std::string& text, const std::string& file);
 
 /// Compares the directory with its checksums.sha256: an error finding for each file changed, missing or extra. Empty: all
 /// is as it was. Failure: there are no checksums or they can't be read.

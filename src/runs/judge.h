@@ -47,10 +47,10 @@ struct RankEvents {
 
 /// How the launcher (mpirun, srun, sbatch) ended.
 struct LauncherResult {
-  enum class End { kExited, kCancelled, kInterrupted, kTimedOut, kNotStarted, kUnknown };
+  enum class End { kExited, kCancelled, kInterrupted, kTimedOut, kHang, kNotStarted, kUnknown };
   End end = End::kUnknown;
-  std::optional<int> exit_code;
-  std::string detail;  ///< one sentence, e.g. "srun: error: n2: task 1: Killed"
+  std::optional<int> exit_code;  ///< 128 + signal when a signal ended it
+  std::string detail;  ///< one sentence, used as evidence, e.g. "srun: error: n2: task 1: Killed"
 };
 
 /// Checks, in this order: completed, ranks-joined, parameters-agree, finite, loss-fell, eval-loss, checkpoint-reloads,
@@ -60,7 +60,7 @@ Verdict judge(const Expectations& expectations, const std::vector<RankEvents>& r
 /// Reads RUN/metrics/rank-*.jsonl; files that can't be read become findings of their rank.
 std::vector<RankEvents> read_rank_events(const std::string& run_directory);
 
-/// `{"schema_version": 1, "outcome": …, "checks": [{"name", "outcome", "evidence"}]}`, checks worst first.
-nlohmann::json to_json(const Verdict& verdict);
+/// RUN/verdict.json: `{"schema_version": 1, "outcome": …, "checks": [{"name", "outcome", "evidence"}]}`, worst first.
+nlohmann::ordered_json verdict_document(const Verdict& verdict);
 
 }  // namespace muster::runs
