@@ -1,0 +1,212 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/completion.h"
+
+namespace muster::cli {
+namespace {
+
+/// Text in single quotes for all three shells. Our own descriptions only: a quote in one is left
+/// out.
+std::string quoted(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), '\''), text.end());
+  return "'" + text + "'";
+}
+
+/// The first line of a description.
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// Options of the command, and those of the root, which may follow every verb.
+std::vector<OptionInfo> options_of(const CommandInfo& command, const CommandInfo& root) {
+  std::vector<OptionInfo> options = command.options;
+  if (command.path == root.path) return options;
+  for (const OptionInfo& option : root.options) {
+    const bool shown = std::any_of(options.begin(), options.end(), [&](const OptionInfo& own) {
+      return own.names == option.names;
+    });
+    if (!shown && option.names.back() != "--version") options.push_back(option);
+  }
+  return options;
+}
+
+std::vector<std::string> flag_names(const CommandInfo& command, const CommandInfo& root) {
+  std::vector<std::string> names;
+  for (const OptionInfo& option : options_of(command, root)) {
+    if (!option.positional) names.insert(names.end(), option.names.begin(), option.names.end());
+  }
+  return names;
+}
+
+/// Verbs below the command and choices of its positionals.
+std::vector<std::string> words_of(const CommandInfo& command) {
+  std::vector<std::string> words;
+  for (const CommandInfo& sub : command.commands) words.push_back(sub.name);
+  for (const OptionInfo& option : command.options) {
+    if (option.positional) words.insert(words.end(), option.choices.begin(), option.choices.end());
+  }
+  return words;
+}
+
+/// `case` arms that follow the verbs typed so far: place=… for each.
+std::string place_arms(const CommandInfo& root) {
+  std::string text;
+  for (const CommandInfo* command : flatten(root)) {
+    if (command->path != root.path)
+      text += fmt::format("      {0}) place={0} ;;\n", quoted(command->path));
+  }
+  return text;
+}
+
+/// `case` arms "PLACE|--option": what to offer for the option's value.
+template <typename Choices, typename Open>
+std::string value_arms(const CommandInfo& root, Choices choices, Open open) {
+  std::string text;
+  for (const CommandInfo* command : flatten(root)) {
+    for (const OptionInfo& option : options_of(*command, root)) {
+      if (option.positional || !option.takes_value) continue;
+      std::vector<std::string> patterns;
+      for (const std::string& name : option.names)
+        patterns.push_back(quoted(command->path + "|" + name));
+      text += fmt::format("    {}) {} ;;\n", fmt::join(patterns, "|"),
+                          option.choices.empty()
+                              ? open()
+                              : choices(fmt::format("{}", fmt::join(option.choices, " "))));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string bash_completion(const CommandInfo& root) {
+  std::string text =
+      "# bash completion of muster; made by 'muster completion bash'.\n"
+      "_muster() {\n"
+      "  local place='muster' cur=\"${COMP_WORDS[COMP_CWORD]}\" "
+      "prev=\"${COMP_WORDS[COMP_CWORD-1]}\" flags='' words='' i\n"
+      "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+      "    case \"$place ${COMP_WORDS[i]}\" in\n" +
+      place_arms(root) +
+      "    esac\n"
+      "  done\n"
+      "  COMPREPLY=()\n"
+      "  case \"$place|$prev\" in\n" +
+      value_arms(
+          root,
+          [](const std::string& words) {
+            return fmt::format("mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$cur\"); return",
+                               words);
+          },
+          [] { return std::string("mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return"); }) +
+      "  esac\n"
+      "  case \"$place\" in\n";
+  for (const CommandInfo* command : flatten(root)) {
+    text +=
+        fmt::format("    {}) flags='{}' words='{}' ;;\n", quoted(command->path),
+                    fmt::join(flag_names(*command, root), " "), fmt::join(words_of(*command), " "));
+  }
+  return text +
+         "  esac\n"
+         "  if [[ $cur == -* ]]; then\n"
+         "    mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$cur\")\n"
+         "  elif [[ -n $words ]]; then\n"
+         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+         "  fi\n"
+         "}\n"
+         "complete -o bashdefault -o default -F _muster muster\n";
+}
+
+std::string zsh_completion(const CommandInfo& root) {
+  std::string text =
+      "#compdef muster\n"
+      "# zsh completion of muster; made by 'muster completion zsh'.\n"
+      "_muster() {\n"
+      "  local place='muster' prev=\"${words[CURRENT-1]}\" i\n"
+      "  local -a flags commands choices\n"
+      "  for ((i = 2; i < CURRENT; i++)); do\n"
+      "    case \"$place ${words[i]}\" in\n" +
+      place_arms(root) +
+      "    esac\n"
+      "  done\n"
+      "  case \"$place|$prev\" in\n" +
+      value_arms(
+          root,
+          [](const std::string& words) { return fmt::format("compadd -- {}; return", words); },
+          [] { return std::string("_files; return"); }) +
+      "  esac\n"
+      "  case \"$place\" in\n";
+  const auto item = [](std::string name, const std::string& description) {
+    std::string line = name + ":" + first_line(description);
+    return quoted(line);
+  };
+  for (const CommandInfo* command : flatten(root)) {
+    std::vector<std::string> flags;
+    for (const OptionInfo& option : options_of(*command, root)) {
+      if (option.positional) continue;
+      for (const std::string& name : option.names) flags.push_back(item(name, option.description));
+    }
+    std::vector<std::string> commands;
+    for (const CommandInfo& sub : command->commands)
+      commands.push_back(item(sub.name, sub.description));
+    std::vector<std::string> choices;
+    for (const OptionInfo& option : command->options) {
+      if (option.positional)
+        choices.insert(choices.end(), option.choices.begin(), option.choices.end());
+    }
+    text += fmt::format(
+        "    {})\n      flags=({})\n      commands=({})\n      choices=({})\n      ;;\n",
+        quoted(command->path), fmt::join(flags, " "), fmt::join(commands, " "),
+        fmt::join(choices, " "));
+  }
+  return text +
+         "  esac\n"
+         "  if [[ ${words[CURRENT]} == -* ]]; then\n"
+         "    _describe -o 'option' flags\n"
+         "  elif (( ${#commands} )); then\n"
+         "    _describe 'command' commands\n"
+         "  elif (( ${#choices} )); then\n"
+         "    compadd -- $choices\n"
+         "  else\n"
+         "    _files\n"
+         "  fi\n"
+         "}\n"
+         "if [[ $funcstack[1] == _muster ]]; then _muster \"$@\"; else compdef _muster muster; "
+         "fi\n";
+}
+
+std::string fish_completion(const CommandInfo& root) {
+  std::string text = "# fish completion of muster; made by 'muster completion fish'.\n";
+  const auto option_line = [&](const std::string& condition, const OptionInfo& option) {
+    std::string line = "complete -c muster" + condition;
+    for (const std::string& name : option.names) {
+      line += name.rfind("--", 0) == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    }
+    if (option.takes_value) {
+      line += option.choices.empty() ? " -r"
+                                     : fmt::format(" -x -a '{}'", fmt::join(option.choices, " "));
+    }
+    return line + " -d " + quoted(first_line(option.description)) + "\n";
+  };
+  for (const OptionInfo& option : root.options) text += option_line("", option);
+  for (const CommandInfo& verb : root.commands) {
+    text += fmt::format("complete -c muster -n __fish_use_subcommand -f -a {} -d {}\n", verb.name,
+                        quoted(first_line(verb.description)));
+    const std::string condition = fmt::format(" -n '__fish_seen_subcommand_from {}'", verb.name);
+    for (const std::string& word : words_of(verb)) {
+      text += fmt::format("complete -c muster{} -f -a {}\n", condition, word);
+    }
+    for (const CommandInfo* command : flatten(verb)) {
+      for (const OptionInfo& option : command->options) {
+        if (!option.positional && option.names.back() != "--help")
+          text += option_line(condition, option);
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace muster::cli
