@@ -83,6 +83,7 @@ Targets read_targets(const Node& root) {
     s.account = text_at(root, "targets.slurm.account");
     s.time = text_at(root, "targets.slurm.time");
     s.container = text_at(root, "targets.slurm.container");
+    if (s.container == "none") s.container.clear();
     s.mpi = text_at(root, "targets.slurm.mpi");
     s.workdir = text_at(root, "targets.slurm.workdir");
     s.mounts = texts_at(root, "targets.slurm.mounts");

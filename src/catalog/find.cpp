@@ -29,6 +29,12 @@ void collect(const FileSystem& files, const fs::path& folder, int depth,
   }
 }
 
+// Whose cases they are: the project's, or the installation's when the project has none.
+fs::path home_of_cases(const FileSystem& files, const fs::path& root) {
+  const fs::path shared = facts::share_directory();
+  return !files.exists(root / kFolder) && files.exists(shared / kFolder) ? shared : root;
+}
+
 std::vector<fs::path> manifests(const FileSystem& files, const fs::path& root) {
   std::vector<fs::path> found;
   collect(files, root / kFolder, 0, found);
@@ -64,8 +70,9 @@ std::string case_name_of(const fs::path& manifest, const fs::path& root) {
   return inside && manifest.filename() == kManifest ? name : std::string();
 }
 
-Result<std::vector<CaseEntry>> list_cases(const FileSystem& files, const fs::path& root) {
-  const auto known = facts::load_facts(files, root);
+Result<std::vector<CaseEntry>> list_cases(const FileSystem& files, const fs::path& project) {
+  const fs::path root = home_of_cases(files, project);
+  const auto known = facts::load_facts(files, project);
   if (!known) return known.error();
   std::vector<CaseEntry> entries;
   for (const fs::path& file : manifests(files, root)) {
@@ -98,7 +105,9 @@ Result<std::vector<CaseEntry>> list_cases(const FileSystem& files, const fs::pat
   return entries;
 }
 
-Result<fs::path> find_case(const FileSystem& files, const fs::path& root, const std::string& name) {
+Result<fs::path> find_case(const FileSystem& files, const fs::path& project,
+                           const std::string& name) {
+  const fs::path root = home_of_cases(files, project);
   // A path that is there is that file; a folder is the manifest in it.
   const fs::path path(name);
   if (const auto info = files.info(path)) {
@@ -154,7 +163,8 @@ Result<ResolvedCase> load_case(const FileSystem& files, const fs::path& root,
   if (!document) return document.error();
   const auto known = facts::load_facts(files, root);
   if (!known) return known.error();
-  auto resolved = resolve(*document, case_name_of(*file, root), profile, overrides, *known);
+  auto resolved = resolve(*document, case_name_of(*file, home_of_cases(files, root)), profile,
+                          overrides, *known);
   if (resolved) resolved->file = *file;
   return resolved;
 }

@@ -56,7 +56,7 @@ Result<std::vector<Dataset>> parse_datasets(const std::string& text, const std::
 
 Result<std::vector<Dataset>> load_datasets(const FileSystem& files,
                                            const std::filesystem::path& root) {
-  const auto path = root / "facts" / "datasets.yaml";
+  const auto path = facts_file(files, root, "datasets.yaml");
   const auto text = files.read(path);
   if (!text) return text.error();
   return parse_datasets(*text, path.string());

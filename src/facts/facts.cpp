@@ -1,5 +1,9 @@
 #include "facts/facts.h"
 
+#include <system_error>
+
+#include "facts/reading.h"
+
 namespace muster::facts {
 namespace {
 
@@ -8,7 +12,7 @@ template <typename Data>
 void load(const FileSystem& files, const std::filesystem::path& root, const char* name,
           Result<Data> (*read)(const FileSystem&, const std::filesystem::path&), Data& data,
           Findings& findings) {
-  if (!files.exists(root / "facts" / name)) return;
+  if (!files.exists(facts_file(files, root, name))) return;
   auto result = read(files, root);
   if (result) {
     data = std::move(*result);
@@ -18,6 +22,12 @@ void load(const FileSystem& files, const std::filesystem::path& root, const char
 }
 
 }  // namespace
+
+std::filesystem::path share_directory() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return program.parent_path().parent_path() / "share" / "muster";
+}
 
 Result<Facts> load_facts(const FileSystem& files, const std::filesystem::path& root) {
   Facts facts;

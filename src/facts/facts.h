@@ -23,7 +23,11 @@ struct Facts {
   Floors floors;
 };
 
-/// Reads what is there below ROOT/facts; a file that is absent gives nothing.
+/// Where an installation keeps its facts and cases: share/muster beside the program's bin.
+std::filesystem::path share_directory();
+
+/// Reads what is there below ROOT/facts, or what the installation brought; a file that is absent
+/// gives nothing.
 Result<Facts> load_facts(const FileSystem& files, const std::filesystem::path& root);
 
 const Schema& instances_schema();

@@ -231,7 +231,7 @@ Result<std::vector<Instance>> parse_instances(const std::string& text, const std
 
 Result<std::vector<Instance>> load_instances(const FileSystem& files,
                                              const std::filesystem::path& root) {
-  const auto path = root / "facts" / "instances.yaml";
+  const auto path = facts_file(files, root, "instances.yaml");
   const auto text = files.read(path);
   if (!text) return text.error();
   return parse_instances(*text, path.string());

@@ -91,7 +91,7 @@ Result<std::vector<Model>> parse_models(const std::string& text, const std::stri
 }
 
 Result<std::vector<Model>> load_models(const FileSystem& files, const std::filesystem::path& root) {
-  const auto path = root / "facts" / "models.yaml";
+  const auto path = facts_file(files, root, "models.yaml");
   const auto text = files.read(path);
   if (!text) return text.error();
   return parse_models(*text, path.string());
@@ -102,6 +102,13 @@ const Model* find_model(const std::vector<Model>& models, const std::string& nam
     if (model.name == name) return &model;
   }
   return nullptr;
+}
+
+Result<Model> require_model(const std::vector<Model>& models, const std::string& name) {
+  if (const Model* model = find_model(models, name)) return *model;
+  std::vector<std::string> known;
+  for (const Model& model : models) known.push_back(model.name);
+  return unknown_name("model", name, known);
 }
 
 }  // namespace muster::facts

@@ -34,4 +34,7 @@ Result<std::vector<Model>> parse_models(const std::string& text, const std::stri
 /// By name, or null.
 const Model* find_model(const std::vector<Model>& models, const std::string& name);
 
+/// By name; failure with "did you mean".
+Result<Model> require_model(const std::vector<Model>& models, const std::string& name);
+
 }  // namespace muster::facts

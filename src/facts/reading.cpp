@@ -4,11 +4,20 @@
 
 #include <fmt/format.h>
 
+#include "facts/facts.h"
+
 namespace muster::facts {
 
 std::vector<Schema::Field> envelope(const std::string& kind) {
   return {{"apiVersion", Schema::text("Version of this format").one_of({"muster/v1"}).required()},
           {"kind", Schema::text("Kind of the file").one_of({kind}).required()}};
+}
+
+std::filesystem::path facts_file(const FileSystem& files, const std::filesystem::path& root,
+                                 const std::string& name) {
+  const auto own = root / "facts" / name;
+  const auto shared = share_directory() / "facts" / name;
+  return !files.exists(own) && files.exists(shared) ? shared : own;
 }
 
 Result<Node> parse_facts(const std::string& text, const std::string& file, const Schema& schema,

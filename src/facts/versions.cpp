@@ -33,7 +33,7 @@ Result<Floors> parse_floors(const std::string& text, const std::string& file) {
 }
 
 Result<Floors> load_floors(const FileSystem& files, const std::filesystem::path& root) {
-  const auto path = root / "facts" / "versions.yaml";
+  const auto path = facts_file(files, root, "versions.yaml");
   const auto text = files.read(path);
   if (!text) return text.error();
   return parse_floors(*text, path.string());

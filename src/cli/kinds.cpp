@@ -1,0 +1,86 @@
+#include "cli/kinds.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/document.h"
+#include "cli/kind_cases.h"
+#include "cli/kind_facts.h"
+#include "cli/kind_runs.h"
+
+namespace muster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Kinds whose folder holds one thing a folder or file. Nothing of them is there yet in a project
+// without the folder.
+Result<Json> nothing(const Context&) {
+  return Json::array();
+}
+
+Failure none_called(const char* kind, const char* kinds, const std::string& name) {
+  return failure("unknown-name", fmt::format("unknown {} \"{}\"", kind, name),
+                 fmt::format("there are no {} in this project", kinds));
+}
+
+Result<Shown> no_architecture(const Context&, const std::string& name) {
+  return none_called("architecture", "architectures", name);
+}
+Result<Shown> no_image(const Context&, const std::string& name) {
+  return none_called("image", "images", name);
+}
+Result<Shown> no_benchmark(const Context&, const std::string& name) {
+  return none_called("benchmark", "benchmarks", name);
+}
+Result<Shown> no_check(const Context&, const std::string& name) {
+  return none_called("check", "checks", name);
+}
+Result<Shown> no_dashboard(const Context&, const std::string& name) {
+  return none_called("dashboard", "dashboards", name);
+}
+
+}  // namespace
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<OutputColumn> kNames = {{"NAME", "name"},
+                                                   {"DESCRIPTION", "description"}};
+  static const std::vector<Kind> kKinds = {
+      {"cases", "case", "training and serving cases below test_cases/", case_columns(),
+       list_case_items, show_case},
+      {"architectures", "architecture", "reference architectures", kNames, nothing,
+       no_architecture},
+      {"images", "image", "machine and container images", kNames, nothing, no_image},
+      {"benchmarks", "benchmark", "micro-benchmarks", kNames, nothing, no_benchmark},
+      {"checks", "check", "environment and node checks", kNames, nothing, no_check},
+      {"dashboards", "dashboard", "dashboards and alert rules", kNames, nothing, no_dashboard},
+      {"instances", "instance", "instance types and their hardware", instance_columns(),
+       list_instances, show_instance},
+      {"datasets", "dataset", "data sets that cases name", dataset_columns(), list_datasets,
+       show_dataset},
+      {"models", "model", "models of the native engine", model_columns(), list_models, show_model},
+      {"runs", "run", "recorded runs, newest first", run_columns(), list_runs, show_run},
+  };
+  return kKinds;
+}
+
+Result<const Kind*> find_kind(const std::string& word) {
+  std::vector<std::string> words;
+  for (const Kind& kind : kinds()) {
+    if (word == kind.plural || word == kind.singular) return &kind;
+    words.insert(words.end(), {kind.plural, kind.singular});
+  }
+  const auto meant = did_you_mean(word, words);
+  return failure("unknown-kind", fmt::format("unknown kind \"{}\"", word),
+                 meant ? fmt::format("did you mean \"{}\"?", *meant) : "kinds: " + kind_names());
+}
+
+std::string kind_names() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds()) names.push_back(kind.plural);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace muster::cli

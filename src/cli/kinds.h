@@ -1,0 +1,40 @@
+// The kinds of things that list and show know. A new kind is one row of the table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/output.h"
+#include "base/result.h"
+#include "cli/context.h"
+
+namespace muster::cli {
+
+/// One thing, as data and as what table and wide print.
+struct Shown {
+  nlohmann::ordered_json data;  ///< starts with its name
+  std::string text;             ///< empty: the data as YAML
+};
+
+struct Kind {
+  const char* plural;
+  const char* singular;
+  const char* help;
+  std::vector<OutputColumn> columns;
+  /// The items, each an object with a name.
+  Result<nlohmann::ordered_json> (*list)(const Context& context);
+  /// One of them; failure with "did you mean".
+  Result<Shown> (*show)(const Context& context, const std::string& name);
+};
+
+const std::vector<Kind>& kinds();
+
+/// By plural or singular; failure with "did you mean".
+Result<const Kind*> find_kind(const std::string& word);
+
+/// "cases, instances, …": for help.
+std::string kind_names();
+
+}  // namespace muster::cli

@@ -1,0 +1,183 @@
+// muster render: the files that are made from manifests, to look at, to keep, or to compare with
+// those that are kept.
+#include <ostream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "base/output.h"
+#include "catalog/manifest.h"
+#include "cli/context.h"
+#include "cli/engine_program.h"
+#include "launch/prepare.h"
+
+namespace muster::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct File {
+  std::string path;  ///< relative to the output folder
+  std::string content;
+  bool executable = false;
+};
+
+struct Where {
+  std::string out;     ///< folder; empty: print
+  bool check = false;  ///< compare instead of writing
+};
+
+// Says which committed files are not what would be rendered.
+void compare(Context& context, const std::vector<File>& files, const fs::path& folder,
+             Output& output) {
+  Findings findings;
+  for (const File& file : files) {
+    const fs::path path = folder / file.path;
+    const auto text = context.files.read(path);
+    if (text && *text == file.content) continue;
+    findings.push_back(
+        error_at({path.string(), 1, 1}, "render-differs",
+                 context.files.exists(path) ? "differs from what is rendered" : "is not there",
+                 "the same command without --check writes it"));
+  }
+  output.judges = true;
+  output.findings = findings;
+  output.data["differs"] = !findings.empty();
+  output.data["findings"] = to_json(findings);
+  output.text = "";
+  for (const Finding& finding : findings) *output.text += to_string(finding) + "\n";
+  context.print(output);
+  if (!findings.empty() && context.exit_code == kExitOk) context.exit_code = kExitDiffers;
+}
+
+void write(Context& context, const std::vector<File>& files, const fs::path& folder,
+           Output& output) {
+  output.text = "";
+  for (const File& file : files) {
+    const auto written = context.files.write(folder / file.path, file.content, file.executable);
+    if (!written) return context.fail(written.findings(), kExitBadInput);
+    *output.text += (folder / file.path).string() + "\n";
+  }
+  context.print(output);
+}
+
+void deliver(Context& context, const std::vector<File>& files, const Where& where, Output output) {
+  output.name = "render";
+  output.rows = "files";
+  output.columns = {{"PATH", "path"}};
+  auto& items = output.data["files"] = nlohmann::ordered_json::array();
+  for (const File& file : files) {
+    items.push_back(
+        {{"path", file.path}, {"executable", file.executable}, {"content", file.content}});
+  }
+  if (where.check) return compare(context, files, where.out, output);
+  if (!where.out.empty()) return write(context, files, where.out, output);
+  std::string text;
+  for (const File& file : files) text += fmt::format("# ==> {} <==\n{}", file.path, file.content);
+  output.text = text + output.text.value_or("");
+  context.print(output);
+}
+
+void add_where(CLI::App* sub, const std::shared_ptr<Where>& where) {
+  sub->add_option("--out", where->out, "Write the files into this folder instead of printing them")
+      ->type_name("DIR");
+  sub->add_flag("--check", where->check,
+                "Compare with the files in --out instead; exit code 5 when they differ");
+}
+
+bool is_usable(Context& context, const Where& where) {
+  if (!where.check || !where.out.empty()) return true;
+  context.fail(
+      {error_at({}, "render-where", "--check needs --out", "the folder with the committed files")},
+      kExitInternal);
+  return false;
+}
+
+struct CaseRequest {
+  std::string name, target = "local", profile;
+  std::vector<std::string> settings;
+};
+
+void render_case(Context& context, const CaseRequest& request, const Where& where) {
+  if (!is_usable(context, where)) return;
+  launch::RunRequest run;
+  run.case_name = request.name;
+  run.profile = request.profile;
+  run.project = context.project();
+  run.caller = context.directory;
+  run.runs = context.runs_dir();
+  run.environment = context.environment;
+  run.trainer = find_engine(context).value_or(fs::path());
+  for (const std::string& setting : request.settings) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos) {
+      return context.fail(
+          {error_at({}, "render-set", fmt::format("--set {} is not KEY=VALUE", setting))},
+          kExitBadInput);
+    }
+    run.overrides.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  const auto target = launch::parse_target(request.target);
+  if (!target) return context.fail(target.findings(), kExitBadInput);
+  run.target = *target;
+  launch::Refusal refusal;
+  const auto prepared =
+      launch::prepare(run, {context.files, context.processes, context.clock}, refusal);
+  if (!prepared) return context.fail(refusal.findings, refusal.code);
+  const auto rendered = launch::dry_run(run, *prepared);
+  if (!rendered) return context.fail(rendered.findings(), kExitBadInput);
+
+  std::vector<File> files;
+  for (const launch::RenderedFile& file : rendered->files)
+    files.push_back({file.path, file.content, file.executable});
+  Output output;
+  output.data["case"] = prepared->resolved.values.name;
+  output.data["target"] = request.target;
+  output.data["command"] = rendered->command;
+  output.text = fmt::format("# ==> command <==\n{}\n", fmt::join(rendered->command, " "));
+  deliver(context, files, where, std::move(output));
+}
+
+void render_schemas(Context& context, const Where& where) {
+  if (!is_usable(context, where)) return;
+  std::vector<File> files;
+  for (const catalog::ManifestKind& kind : catalog::manifest_kinds()) {
+    files.push_back({kind.schema_file, catalog::json_schema_text(kind), false});
+  }
+  deliver(context, files, where, {});
+}
+
+}  // namespace
+
+void add_render(CLI::App& root, Context& context) {
+  CLI::App* sub = root.add_subcommand("render", "The files that are made from a manifest");
+  sub->group("Look");
+  sub->require_subcommand(1);
+
+  CLI::App* of_case = sub->add_subcommand("case", "What a case starts on a target");
+  auto request = std::make_shared<CaseRequest>();
+  auto where = std::make_shared<Where>();
+  of_case->add_option("name", request->name, "Name or path of the case")
+      ->required()
+      ->type_name("NAME");
+  of_case->add_option("--target", request->target, "Where it would run: local, slurm")
+      ->type_name("TARGET");
+  of_case->add_option("--profile", request->profile, "Profile of the case")->type_name("PROFILE");
+  of_case
+      ->add_option("--set", request->settings, "Override a value of the case, e.g. batch.steps=20")
+      ->type_name("KEY=VALUE");
+  add_where(of_case, where);
+  of_case->footer(
+      "Example:\n  muster render case training/native/llama --target slurm --profile smoke");
+  of_case->callback([&context, request, where] { render_case(context, *request, *where); });
+
+  CLI::App* of_schemas =
+      sub->add_subcommand("schemas", "JSON Schemas of all manifests, for editors");
+  auto schemas_where = std::make_shared<Where>();
+  add_where(of_schemas, schemas_where);
+  of_schemas->footer("Example:\n  muster render schemas --out docs/schema --check");
+  of_schemas->callback([&context, schemas_where] { render_schemas(context, *schemas_where); });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,59 @@
+// Checking files offline: which files, which checker for each, and what they find.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file_system.h"
+#include "base/finding.h"
+#include "facts/facts.h"
+
+namespace muster::lint {
+
+/// One file under check.
+struct Source {
+  std::filesystem::path path;  ///< as findings name it
+  std::filesystem::path root;  ///< the project
+  std::string text;
+};
+
+/// What one kind of file is recognised and checked by. Later kinds (CloudFormation, Kubernetes
+/// objects, Slurm, …) are one more entry in checkers().
+struct Checker {
+  const char* name;  ///< shown in results, e.g. "manifest"
+  /// Whether a path that was found in a directory is this checker's, judged by the path and what is
+  /// in it.
+  bool (*claims)(const Source& source);
+  /// What is wrong. Sets `unreadable` when the text is not even of its format: then no rule was
+  /// applied.
+  Findings (*check)(const Source& source, const facts::Facts& known, bool& unreadable);
+};
+
+/// In order of precedence.
+const std::vector<Checker>& checkers();
+
+/// The checker of manifests and facts files: YAML with `apiVersion: muster/…`, every case.yaml,
+/// everything below facts/.
+extern const Checker kManifestChecker;
+
+struct Report {
+  std::vector<std::pair<std::filesystem::path, const char*>> checked;  ///< file and checker
+  Findings findings;
+  bool unreadable = false;  ///< something could not be read or parsed
+
+  /// What `validate` exits with: 2 unreadable, 3 errors, 4 nothing was checked, else 0.
+  int exit_code() const;
+};
+
+/// Checks files and whole directories. A file that is named directly and that no checker knows is
+/// an error of its own when it is YAML or JSON (it was meant to be checked), and left out
+/// otherwise, with a warning.
+Report validate(const FileSystem& files, const std::filesystem::path& root,
+                const std::vector<std::filesystem::path>& paths);
+
+/// Every file of the project that a checker knows: below test_cases/, facts/, architectures/,
+/// ami_and_containers/, micro-benchmarks/ and validation_and_observability/.
+Report validate_all(const FileSystem& files, const std::filesystem::path& root);
+
+}  // namespace muster::lint
