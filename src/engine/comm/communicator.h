@@ -70,6 +70,9 @@ using Handle = std::shared_ptr<Work>;
 
 struct Options {
   std::chrono::milliseconds time_limit{std::chrono::minutes(10)};
+  /// How long the ranks may take to find each other at the start (c10d; an MPI launcher has its
+  /// own).
+  std::chrono::milliseconds connect_limit{std::chrono::minutes(2)};
   /// Reductions summed in rank order, so that a repeated run gives the same bits. Otherwise
   /// all_reduce is the transport's.
   bool deterministic = true;

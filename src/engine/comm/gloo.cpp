@@ -28,22 +28,30 @@ using Clock = std::chrono::steady_clock;
 struct Job {
   Operation operation;
   Plan plan;
-  std::function<void()> native;  // instead of the plan
+  std::function<void()> native;                        // instead of the plan
+  std::vector<c10::intrusive_ptr<c10d::Work>> posted;  // of a single message
   bool done = false;
   std::exception_ptr failure;
 };
 
-// The process group and the thread that works on it. Shared with the thread, which may outlive the
-// communicator when it is stuck in a call.
+using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+
+// The process group and the threads that work on it: one carries out collectives, one after the
+// other; one waits for single messages, which are posted at once, since the order of sends and
+// receives is the caller's. Shared with the threads, which may outlive the communicator when they
+// are stuck in a call.
 struct Engine {
+  using Queue = std::deque<std::shared_ptr<Job>>;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::shared_ptr<Job>> queue;
+  Queue collectives;
+  Queue messages;
   bool stop = false;
 
-  void run();
-  void carry_out(Job& job);
+  void run(Queue& queue);
+  void carry_out(Job& job) const;
+  Works post(const Stage& stage, int tag) const;
 };
 
 // A Gloo transfer works on tensors; this one has no memory of its own.
@@ -51,24 +59,31 @@ torch::Tensor tensor_over(const Transfer& transfer) {
   return torch::from_blob(transfer.data, {transfer.bytes}, torch::kUInt8);
 }
 
-void Engine::carry_out(Job& job) {
+Works Engine::post(const Stage& stage, int tag) const {
+  Works works;
+  for (const Transfer& transfer : stage.transfers) {
+    std::vector<torch::Tensor> data{tensor_over(transfer)};
+    works.push_back(transfer.kind == Transfer::Kind::kSend ? group->send(data, transfer.peer, tag)
+                                                           : group->recv(data, transfer.peer, tag));
+  }
+  return works;
+}
+
+void Engine::carry_out(Job& job) const {
   if (job.native) {
     job.native();
     return;
   }
-  std::deque<std::vector<c10::intrusive_ptr<c10d::Work>>> under_way;
+  if (job.operation.number == 0) {
+    for (const auto& work : job.posted) work->wait();
+    return;
+  }
+  std::deque<Works> under_way;
   const std::vector<Stage>& stages = job.plan.stages;
   for (std::size_t finished = 0, posted = 0; finished < stages.size(); ++finished) {
     while (posted < stages.size() && posted < finished + job.plan.window &&
            (!stages[posted].after_earlier || posted == finished)) {
-      under_way.emplace_back();
-      for (const Transfer& transfer : stages[posted].transfers) {
-        std::vector<torch::Tensor> data{tensor_over(transfer)};
-        under_way.back().push_back(transfer.kind == Transfer::Kind::kSend
-                                       ? group->send(data, transfer.peer, job.operation.tag)
-                                       : group->recv(data, transfer.peer, job.operation.tag));
-      }
-      ++posted;
+      under_way.push_back(post(stages[posted++], job.operation.tag));
     }
     for (const auto& work : under_way.front()) work->wait();
     under_way.pop_front();
@@ -76,7 +91,7 @@ void Engine::carry_out(Job& job) {
   }
 }
 
-void Engine::run() {
+void Engine::run(Queue& queue) {
   std::unique_lock lock(mutex);
   for (;;) {
     changed.wait(lock, [&] { return stop || !queue.empty(); });
@@ -131,7 +146,7 @@ class GlooCommunicator : public PlannedCommunicator,
 
  protected:
   Handle submit(Operation operation, Plan plan) override {
-    return enqueue({std::move(operation), std::move(plan), {}, false, {}});
+    return enqueue({std::move(operation), std::move(plan), {}, {}, false, {}});
   }
   Handle native_all_reduce(Operation operation, const torch::Tensor& data, Op op) override;
 
@@ -144,7 +159,7 @@ class GlooCommunicator : public PlannedCommunicator,
   std::string address_;
   WaitBoard board_;
   std::shared_ptr<Engine> engine_;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
   bool broken_ = false;
   int splits_ = 0;
 };
@@ -185,21 +200,24 @@ GlooCommunicator::GlooCommunicator(Store store, Place place, const Options& opti
       board_(store_, place),
       engine_(std::make_shared<Engine>()) {
   engine_->group = make_group(store_, place, options, address_);
-  thread_ = std::thread([engine = engine_] { engine->run(); });
+  threads_.emplace_back([engine = engine_] { engine->run(engine->collectives); });
+  threads_.emplace_back([engine = engine_] { engine->run(engine->messages); });
 }
 
-// Operations under way are finished first, unless one failed or ran out of time: then the thread
-// may be stuck in a call, and is left to itself with what it works on.
+// Operations under way are finished first, unless one failed or ran out of time: then the threads
+// may be stuck in a call, and are left to themselves with what they work on.
 GlooCommunicator::~GlooCommunicator() {
   {
     const std::lock_guard lock(engine_->mutex);
     engine_->stop = true;
     engine_->changed.notify_all();
   }
-  if (broken_ || std::uncaught_exceptions() > 0) {
-    thread_.detach();
-  } else {
-    thread_.join();
+  for (std::thread& thread : threads_) {
+    if (broken_ || std::uncaught_exceptions() > 0) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
   }
 }
 
@@ -220,14 +238,19 @@ std::shared_ptr<Communicator> GlooCommunicator::split(int colour) {
 Handle GlooCommunicator::enqueue(Job job) {
   auto shared = std::make_shared<Job>(std::move(job));
   const std::lock_guard lock(engine_->mutex);
-  engine_->queue.push_back(shared);
+  if (shared->operation.number == 0) {
+    shared->posted = engine_->post(shared->plan.stages[0], shared->operation.tag);
+    engine_->messages.push_back(shared);
+  } else {
+    engine_->collectives.push_back(shared);
+  }
   engine_->changed.notify_all();
   return std::make_shared<GlooWork>(shared_from_this(), std::move(shared));
 }
 
 Handle GlooCommunicator::native_all_reduce(Operation operation, const torch::Tensor& data, Op op) {
   if (data.scalar_type() == torch::kBFloat16 || data.numel() == 0) return nullptr;
-  Job job{std::move(operation), {}, {}, false, {}};
+  Job job{std::move(operation), {}, {}, {}, false, {}};
   job.native = [engine = engine_.get(), data, op] {
     std::vector<torch::Tensor> tensors{data};
     c10d::AllreduceOptions how;
@@ -272,8 +295,6 @@ void GlooCommunicator::until_done(const Job& job) {
     const auto left = deadline - Clock::now();
     if (left <= left.zero()) {
       lock.unlock();
-      // The board is read twice, a grace apart, while this rank goes on saying that it waits.
-      board_.say();
       std::vector<bool> heard = board_.listen(notice_grace(options_.time_limit));
       lock.lock();
       if (job.done) break;
@@ -299,7 +320,7 @@ bool launched_by_environment() {
 
 std::shared_ptr<Communicator> connect_gloo(const Options& options) {
   const Rendezvous where = rendezvous_from_environment();
-  const Store store = meet(where, options.time_limit);
+  const Store store = meet(where, options.connect_limit);
   try {
     auto communicator =
         std::make_shared<GlooCommunicator>(store, where.place, options, where.address);

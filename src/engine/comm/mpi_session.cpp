@@ -139,7 +139,7 @@ void Backoff::pause() {
     return;
   }
   std::this_thread::sleep_for(
-      std::chrono::microseconds(std::min(50 * (1 + (count_ - kYields) / 8), 1000)));
+      std::chrono::microseconds(std::min(20 * (1 + (count_ - kYields) / 16), 1000)));
 }
 
 }  // namespace muster::comm

@@ -77,8 +77,8 @@ class Backoff {
   bool slow() const { return count_ > kYields; }
 
  private:
-  static constexpr int kSpins = 64;
-  static constexpr int kYields = 512;
+  static constexpr int kSpins = 32;
+  static constexpr int kYields = 96;
   int count_ = 0;
 };
 

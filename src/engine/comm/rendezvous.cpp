@@ -31,6 +31,12 @@ int number_from(const char* variable, int least, int most, const char* fallback 
   return value;
 }
 
+Error not_met(const Rendezvous& where, std::chrono::milliseconds limit, const char* why) {
+  return Error(fmt::format("rank {} could not meet the others at {}:{} within {:g} s: {}",
+                           where.place.rank, where.address, where.port,
+                           static_cast<double>(limit.count()) / 1000, why));
+}
+
 std::string joined_key(int rank) {
   return fmt::format("muster/joined/{}", rank);
 }
@@ -80,11 +86,12 @@ Store meet(const Rendezvous& where, std::chrono::milliseconds limit) {
     }
     throw Timeout(fmt::format("the meeting at {}:{}", where.address, where.port), waiting, missing,
                   limit);
+  } catch (const Timeout&) {
+    throw;
   } catch (const c10::Error& error) {
-    throw Error(fmt::format("rank {} could not meet the others at {}:{} within {:g} s: {}",
-                            where.place.rank, where.address, where.port,
-                            static_cast<double>(limit.count()) / 1000,
-                            error.what_without_backtrace()));
+    throw not_met(where, limit, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    throw not_met(where, limit, error.what());
   }
 }
 
@@ -121,7 +128,7 @@ void WaitBoard::say() {
   }).detach();
 }
 
-std::vector<bool> WaitBoard::listen(std::chrono::milliseconds window) const {
+std::vector<bool> WaitBoard::listen(std::chrono::milliseconds window) {
   using Counts = std::vector<std::int64_t>;
   struct Answer {
     bool there = false;
@@ -154,7 +161,9 @@ std::vector<bool> WaitBoard::listen(std::chrono::milliseconds window) const {
     waits[0] = false;
     return waits;
   }
-  std::this_thread::sleep_for(window);
+  std::this_thread::sleep_for(window / 2);
+  say();
+  std::this_thread::sleep_for(window / 2);
   const Counts after = ask(window);
   for (std::size_t rank = 0; rank < after.size(); ++rank) waits[rank] = after[rank] > before[rank];
   return waits;
