@@ -107,7 +107,7 @@ MUSTER_INLINE Floats smaller(Floats a, Floats b) {
 // e^x to about 1 ulp: 2^n · e^r, |r| <= ln 2 / 2, e^r by the Cephes polynomial. Saturates outside
 // [-87, 88].
 MUSTER_INLINE Floats exponential(Floats x) {
-  const Floats bounded = smaller(larger(x, splat(-87.0f)), splat(88.0f));
+  const Floats bounded = smaller(splat(88.0f), larger(splat(-87.0f), x));
   const Floats magic = splat(12582912.0f);  // 1.5 · 2^23: adding it rounds to an integer
   const Floats shifted = bounded * 1.44269504088896341f + magic;
   const Floats n = shifted - magic;

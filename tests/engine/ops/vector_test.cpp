@@ -1,0 +1,153 @@
+// The tables of loops for every instruction set give the same bits; conversions are IEEE's.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <torch/torch.h>
+
+#include "engine/model/ops_vector.h"
+
+namespace muster::model {
+namespace {
+
+using Bytes = std::vector<char>;
+
+template <typename T>
+void keep(Bytes& bytes, const std::vector<T>& values) {
+  const auto* data = reinterpret_cast<const char*>(values.data());
+  bytes.insert(bytes.end(), data, data + values.size() * sizeof(T));
+}
+
+std::vector<float> numbers(std::int64_t count) {
+  const auto t = torch::randn({count}) * 3;
+  return {t.data_ptr<float>(), t.data_ptr<float>() + count};
+}
+
+template <typename T>
+std::vector<T> as(const std::vector<float>& values);
+template <>
+std::vector<float> as<float>(const std::vector<float>& values) {
+  return values;
+}
+template <>
+std::vector<Bf16> as<Bf16>(const std::vector<float>& values) {
+  std::vector<Bf16> result;
+  for (const float x : values) result.push_back({c10::BFloat16(x).x});
+  return result;
+}
+
+/// Everything that the table computes from one set of inputs.
+template <typename T>
+Bytes run_all(const VectorKernels& table, std::int64_t rows, std::int64_t columns, unsigned seed) {
+  torch::manual_seed(seed);
+  const RowKernels<T>& loops = table.rows<T>();
+  const auto count = rows * columns;
+  const auto size = static_cast<std::size_t>(count);
+  const auto x = as<T>(numbers(count)), z = as<T>(numbers(count)), w = as<T>(numbers(columns));
+  const auto wide = numbers(count), other = numbers(count), deltas = numbers(rows);
+  Bytes out;
+  std::vector<T> y(size), p(size), q(size);
+  std::vector<float> per_row(static_cast<std::size_t>(rows)),
+      sums(static_cast<std::size_t>(columns));
+
+  loops.rms_norm(x.data(), w.data(), y.data(), per_row.data(), rows, columns, 1e-5f);
+  keep(out, y), keep(out, per_row);
+  loops.rms_norm_backward(wide.data(), x.data(), w.data(), per_row.data(), z.data(), y.data(),
+                          sums.data(), rows, columns);
+  keep(out, y), keep(out, sums);
+  if (columns % 2 == 0) {
+    loops.rotate(x.data(), columns, y.data(), columns, wide.data(), other.data(), rows, 1,
+                 columns / 2, 1.0f);
+    keep(out, y);
+    loops.rotate_wide(wide.data(), columns, y.data(), columns, wide.data(), other.data(), rows, 1,
+                      columns / 2, -1.0f);
+    keep(out, y);
+  }
+  const auto group = 1 + rows / columns;
+  auto scores = wide;
+  loops.causal_softmax(scores.data(), y.data(), per_row.data(), rows, columns, 0, group, 0.5f);
+  keep(out, y), keep(out, per_row);
+  loops.causal_softmax_backward(wide.data(), other.data(), per_row.data(), deltas.data(), p.data(),
+                                q.data(), rows, columns, 0, group, 0.5f);
+  keep(out, p), keep(out, q);
+  loops.row_dots(x.data(), z.data(), per_row.data(), rows, columns);
+  keep(out, per_row);
+  loops.swiglu(x.data(), z.data(), y.data(), count);
+  keep(out, y);
+  loops.swiglu_backward(x.data(), z.data(), x.data(), y.data(), p.data(), q.data(), count);
+  keep(out, y), keep(out, p), keep(out, q);
+  auto logits = wide;
+  const float loss = loops.cross_entropy(logits.data(), columns / 2, columns, 0.25f);
+  keep(out, std::vector<float>{loss}), keep(out, logits);
+  auto sum = wide;
+  loops.accumulate(x.data(), sum.data(), 0.3f, count);
+  keep(out, sum);
+  loops.accumulate_from_wide(wide.data(), y.data(), 0.3f, count);
+  loops.narrow(other.data(), p.data(), 0.7f, count);
+  keep(out, y), keep(out, p);
+  return out;
+}
+
+Bytes run_adamw(const VectorKernels& table, std::int64_t count, unsigned seed) {
+  torch::manual_seed(seed);
+  auto p = numbers(count), m = numbers(count), v = numbers(count), g = numbers(count);
+  for (auto& x : v) x = std::fabs(x);
+  std::vector<std::uint8_t> mask;
+  for (const float x : g) mask.push_back(x > 0);
+  std::vector<Bf16> copy(static_cast<std::size_t>(count));
+  table.adamw(p.data(), m.data(), v.data(), g.data(), mask.data(), copy.data(), count,
+              {.learning_rate = 1e-2f, .decay = 0.1f, .correction1 = 3.0f, .correction2 = 2.0f});
+  Bytes out;
+  keep(out, p), keep(out, m), keep(out, v), keep(out, copy);
+  return out;
+}
+
+RC_GTEST_PROP(VectorKernelsProperty, EveryInstructionSetGivesTheSameBits, ()) {
+  const auto rows = *rc::gen::inRange<std::int64_t>(1, 9);
+  const auto columns = *rc::gen::inRange<std::int64_t>(1, 150);
+  const auto seed = *rc::gen::arbitrary<unsigned>();
+  const auto tables = all_vector_kernels();
+  for (const auto* table : tables) {
+    RC_ASSERT(run_all<float>(*table, rows, columns, seed) ==
+              run_all<float>(*tables.tables[0], rows, columns, seed));
+    RC_ASSERT(run_all<Bf16>(*table, rows, columns, seed) ==
+              run_all<Bf16>(*tables.tables[0], rows, columns, seed));
+    RC_ASSERT(run_adamw(*table, columns, seed) == run_adamw(*tables.tables[0], columns, seed));
+  }
+}
+
+TEST(VectorKernels, NarrowingRoundsAsTorchDoes) {
+  auto values = numbers(1000);
+  for (const float x : {0.0f, -0.0f, 1e-40f, 3.0e38f, -3.4e38f, 1.0f + 0x1p-8f, 1.0f + 0x3p-8f,
+                        std::numeric_limits<float>::infinity()})
+    values.push_back(x);
+  std::vector<Bf16> y(values.size());
+  vector_kernels().half.narrow(values.data(), y.data(), 1.0f,
+                               static_cast<std::int64_t>(values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(y[i].bits, c10::BFloat16(values[i]).x) << values[i];
+}
+
+TEST(VectorKernels, NotANumberStaysOne) {
+  const std::vector<float> values(20, std::numeric_limits<float>::quiet_NaN());
+  std::vector<Bf16> y(values.size());
+  vector_kernels().half.narrow(values.data(), y.data(), 1.0f, 20);
+  for (const auto x : y) EXPECT_TRUE(std::isnan(static_cast<float>(c10::BFloat16(x.bits, {}))));
+
+  auto logits = numbers(40);
+  logits[3] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(vector_kernels().wide.cross_entropy(logits.data(), 1, 40, 1.0f)));
+}
+
+TEST(VectorKernels, SaturatedLogitsKeepTheLossFinite) {
+  std::vector<float> logits = {1e4f, -1e4f, 0.0f};
+  EXPECT_NEAR(vector_kernels().wide.cross_entropy(logits.data(), 1, 3, 1.0f), 2e4f, 1.0f);
+  EXPECT_NEAR(logits[0], 1.0f, 1e-6f);
+  EXPECT_NEAR(logits[1], -1.0f, 1e-6f);
+}
+
+}  // namespace
+}  // namespace muster::model
