@@ -15,6 +15,7 @@ namespace {
 
 constexpr AddVerb kVerbs[] = {
     add_list,   add_show,   add_validate,   add_render,
+    add_run,    add_status, add_logs,       add_cancel,  add_report,
     add_doctor, add_config, add_engine, add_completion, add_manual,
 };
 
@@ -167,6 +168,7 @@ int run(int argc, const char* const* argv, Context& context) {
   CLI::App root;
   try {
     build(root, context);
+    context.command_line.assign(argv, argv + argc);
     root.parse(argc, argv);
     if (root.get_subcommands().empty()) {
       context.err << root.help();

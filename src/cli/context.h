@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/file_system.h"
@@ -34,6 +35,7 @@ struct Context {
   std::ostream& err;  ///< talk, progress, findings that stop the command
   int exit_code = kExitOk;
 
+  std::vector<std::string> command_line{};  ///< muster's own argv
   std::map<std::string, std::string> environment{};
   std::filesystem::path directory{};  ///< the working directory, absolute
   bool out_is_terminal = false;

@@ -95,7 +95,7 @@ class Follower {
   runs::LauncherResult follow() {
     auto pause = options_.shortest_poll;
     auto heard = clock_.steady();
-    std::optional<std::chrono::steady_clock::time_point> lost_since;
+    auto sound = heard;  // when the job was last seen waiting or running
     while (true) {
       const Look look = look_at_queue(processes_, job_, options_.command_limit);
       const auto now = clock_.steady();
@@ -114,11 +114,9 @@ class Follower {
         // A job whose node failed shows up as lost for a while before Slurm puts it back into the
         // queue.
         if (look.status->phase() != SlurmPhase::kLost) {
-          lost_since.reset();
-        } else {
-          if (!lost_since) lost_since = now;
-          if (!options_.requeue || now - *lost_since >= options_.back_in_queue)
-            return how_it_ended();
+          sound = now;
+        } else if (!options_.requeue || now - sound >= options_.back_in_queue) {
+          return how_it_ended();
         }
       }
       if (const Stop stop = wait(pause); stop != Stop::kNo) return end_it(stop);

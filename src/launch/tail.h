@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster::launch {
@@ -16,6 +17,9 @@ class Tail {
 
   /// Lines completed since the last call, without their line breaks.
   std::vector<std::string> lines();
+
+  /// What follows the last line break: for when nothing more will be written.
+  std::string take_rest() { return std::exchange(rest_, {}); }
 
   /// The text appended since the last call, whole lines or not.
   std::string text();

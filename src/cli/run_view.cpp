@@ -1,0 +1,126 @@
+#include "cli/run_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "base/display.h"
+#include "base/output.h"
+#include "runs/run_record.h"
+
+namespace muster::cli {
+namespace {
+
+/// 1234567 as "1,234,567": not by the locale, which may not be the same everywhere.
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+std::string colored(const std::string& text, const char* code, bool color) {
+  return color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+}
+
+const char* color_of(Outcome outcome) {
+  if (outcome == Outcome::kPass) return "32";
+  return outcome == Outcome::kFail ? "1;31" : "33";
+}
+
+/// Words in lines of at most `width` columns, all but the first indented.
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  if (width < indent + 20) return text;
+  std::string result;
+  std::size_t column = indent;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    const std::string word = text.substr(start, end - start);
+    const std::size_t wide = display_width(word);
+    if (column > indent && column + 1 + wide > width) {
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += wide;
+    start = end + 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+RunView::RunView(Context& context)
+    : context_(context), progress_(context.err, context.clock, context.show_progress()) {}
+
+void RunView::say(const std::string& line) {
+  if (context_.quiet) return;
+  progress_.clear();
+  context_.err << terminal_safe(line) << '\n' << std::flush;
+}
+
+void RunView::standing(const launch::Standing& standing, int steps) {
+  if (!standing.doing.empty() && standing.step == 0) {
+    progress_.update("start", standing.doing);
+    return;
+  }
+  const double done = steps > 0 ? static_cast<double>(standing.step) / steps : 0;
+  progress_.update("train", std::clamp(done, 0.0, 1.0), figures(standing, steps));
+}
+
+std::string figures(const launch::Standing& standing, int steps) {
+  std::string text = fmt::format("step {}/{}", standing.step, steps);
+  if (standing.loss) text += fmt::format("  loss {:.3f}", *standing.loss);
+  if (standing.eval_loss) text += fmt::format("  eval {:.3f}", *standing.eval_loss);
+  if (standing.tokens_per_second) text += "  " + grouped(*standing.tokens_per_second) + " tokens/s";
+  return text;
+}
+
+std::string verdict_text(const std::string& title, const Verdict& verdict, int width, bool color) {
+  std::string text = colored(to_string(verdict.outcome()), color_of(verdict.outcome()), color) +
+                     "  " + title + "\n";
+  std::size_t longest = 0;
+  for (const Check& check : verdict.checks()) longest = std::max(longest, check.name.size());
+  for (const Check& check : verdict.worst_first()) {
+    const std::string outcome = fmt::format("{:<7}", to_string(check.outcome));
+    text += "  " + colored(outcome, color_of(check.outcome), color) + "  " +
+            fmt::format("{:<{}}", check.name, longest) + "  " +
+            wrapped(terminal_safe(check.evidence), longest + 13,
+                    static_cast<std::size_t>(std::max(width, 0))) +
+            "\n";
+  }
+  return text;
+}
+
+Output run_output(const Context& context, const launch::RunOutcome& outcome) {
+  const runs::RunRecord& record = outcome.record;
+  Output output;
+  output.name = "run";
+  output.data["run"] = {{"id", record.id},
+                        {"case", record.case_name},
+                        {"profile", record.profile},
+                        {"target", record.target},
+                        {"nodes", record.nodes},
+                        {"world", record.world},
+                        {"state", runs::to_string(record.state)},
+                        {"directory", record.directory.string()},
+                        {"exit_code", static_cast<int>(outcome.code)}};
+  output.data["verdict"] = to_json(outcome.verdict);
+  output.checks = outcome.verdict.worst_first();
+  const std::string title = fmt::format("{}{} on {}, {} rank{}, run {} ({})", record.case_name,
+                                        record.profile.empty() ? "" : " (" + record.profile + ")",
+                                        record.target, record.world, record.world == 1 ? "" : "s",
+                                        record.id, runs::to_string(record.state));
+  output.text = verdict_text(title, outcome.verdict, context.out_is_terminal ? terminal_width() : 0,
+                             context.color_out());
+  return output;
+}
+
+}  // namespace muster::cli

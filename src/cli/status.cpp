@@ -1,0 +1,65 @@
+// status: where a run stands now.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/output.h"
+#include "cli/context.h"
+#include "launch/control.h"
+
+namespace muster::cli {
+namespace {
+
+void show_status(const std::string& name, Context& context) {
+  auto store = runs::RunStore::open(context.runs_dir(), context.clock);
+  if (!store) return context.fail(store.findings(), kExitInternal);
+  const auto record = store->find(name);
+  if (!record) return context.fail(record.findings(), kExitBadInput);
+  const launch::RunStatus status =
+      launch::look_at_run(*record, {context.files, context.processes, context.clock});
+
+  Output output;
+  output.name = "status";
+  nlohmann::ordered_json run = {{"id", record->id},
+                                {"case", record->case_name},
+                                {"target", record->target},
+                                {"state", runs::to_string(record->state)},
+                                {"followed", status.followed},
+                                {"orphaned", status.orphaned()},
+                                {"processes", status.processes},
+                                {"step", status.standing.step},
+                                {"directory", record->directory.string()}};
+  if (status.standing.loss) run["loss"] = *status.standing.loss;
+  if (record->outcome) run["outcome"] = to_string(*record->outcome);
+  if (!record->launcher.slurm_job_id.empty()) {
+    run["slurm"] = {{"job", record->launcher.slurm_job_id}};
+    if (status.job) {
+      run["slurm"]["state"] = status.job->state;
+      run["slurm"]["reason"] = status.job->reason;
+      run["slurm"]["nodes"] = status.job->nodes;
+    }
+    if (!status.trouble.empty()) run["slurm"]["trouble"] = status.trouble;
+  }
+  output.data["run"] = run;
+  output.text = fmt::format("{}  {} on {}\n  {}\n", record->id, record->case_name, record->target,
+                            launch::describe(status));
+  context.print(output);
+  if (status.orphaned() && context.exit_code == kExitOk) context.exit_code = kExitUnverified;
+}
+
+}  // namespace
+
+void add_status(CLI::App& root, Context& context) {
+  CLI::App* sub = root.add_subcommand("status", "Where a run stands now");
+  sub->group("Runs");
+  sub->footer("Exit code 4 when the run has not ended and nobody follows it any more.");
+  auto name = std::make_shared<std::string>("last");
+  sub->add_option("run", *name, "Id of the run, the start of one, its directory, or 'last'")
+      ->type_name("RUN")
+      ->capture_default_str();
+  sub->callback([name, &context] { show_status(*name, context); });
+}
+
+}  // namespace muster::cli
