@@ -14,8 +14,8 @@
 namespace muster::runs {
 namespace {
 
-// A lock of the open file description: unlike a classic record lock it does not vanish when another descriptor of the
-// same process is closed, and it can be asked for without being taken.
+// A lock of the open file description: unlike a classic record lock it does not vanish when another
+// descriptor of the same process is closed, and it can be asked for without being taken.
 struct flock whole_file(short type) {
   struct flock lock = {};
   lock.l_type = type;
@@ -33,7 +33,8 @@ LockHolder read_holder(int fd) {
   std::array<char, 512> text{};
   const ssize_t size = ::pread(fd, text.data(), text.size() - 1, 0);
   LockHolder holder;
-  std::istringstream words(size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string());
+  std::istringstream words(size > 0 ? std::string(text.data(), static_cast<std::size_t>(size))
+                                    : std::string());
   words >> holder.pid >> holder.host;
   return holder;
 }
@@ -44,24 +45,30 @@ Result<DirectoryLock> DirectoryLock::acquire(const std::filesystem::path& direct
   const auto path = directory / kFileName;
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) {
-    return failure("directory-lock", fmt::format("can't open {}: {}", path.string(), std::strerror(errno)));
+    return failure("directory-lock",
+                   fmt::format("can't open {}: {}", path.string(), std::strerror(errno)));
   }
   DirectoryLock lock(fd);
   struct flock wish = whole_file(F_WRLCK);
   if (::fcntl(fd, F_OFD_SETLK, &wish) != 0) {
     if (errno != EAGAIN && errno != EACCES) {
-      return failure("directory-lock", fmt::format("can't lock {}: {}", path.string(), std::strerror(errno)));
+      return failure("directory-lock",
+                     fmt::format("can't lock {}: {}", path.string(), std::strerror(errno)));
     }
     const LockHolder holder = read_holder(fd);
     ::close(std::exchange(lock.fd_, -1));  // not ours: leave the holder's name in it
     return failure("directory-in-use",
-                   holder.pid > 0 ? fmt::format("{} is in use by process {} on {}", directory.string(), holder.pid, holder.host)
-                                  : fmt::format("{} is in use by another process", directory.string()),
+                   holder.pid > 0
+                       ? fmt::format("{} is in use by process {} on {}", directory.string(),
+                                     holder.pid, holder.host)
+                       : fmt::format("{} is in use by another process", directory.string()),
                    "wait for it, cancel it, or choose another directory");
   }
   const std::string name = fmt::format("{} {}\n", ::getpid(), host_name());
-  if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, name.data(), name.size(), 0) != static_cast<ssize_t>(name.size())) {
-    return failure("directory-lock", fmt::format("can't write {}: {}", path.string(), std::strerror(errno)));
+  if (::ftruncate(fd, 0) != 0 ||
+      ::pwrite(fd, name.data(), name.size(), 0) != static_cast<ssize_t>(name.size())) {
+    return failure("directory-lock",
+                   fmt::format("can't write {}: {}", path.string(), std::strerror(errno)));
   }
   return lock;
 }

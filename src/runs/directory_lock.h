@@ -15,14 +15,14 @@ struct LockHolder {
   std::string host;
 };
 
-/// Holds DIRECTORY/.lock (flock, closed on exec, so children never inherit it) from acquire() to destruction.
-/// The file stays behind, empty; it is not part of the record.
+/// Holds DIRECTORY/.lock (flock, closed on exec, so children never inherit it) from acquire() to
+/// destruction. The file stays behind, empty; it is not part of the record.
 class DirectoryLock {
  public:
   static constexpr const char* kFileName = ".lock";
 
-  /// Takes the lock at once or fails, naming the process that has it ("held by process 4711 on node1").
-  /// The directory must exist.
+  /// Takes the lock at once or fails, naming the process that has it ("held by process 4711 on
+  /// node1"). The directory must exist.
   static Result<DirectoryLock> acquire(const std::filesystem::path& directory);
 
   /// Who holds the directory's lock now, or nothing when it is free. Never waits.

@@ -18,14 +18,16 @@ namespace {
 
 using nlohmann::json;
 
-/// Replaces each figure that is not finite by null; `path` names the place in messages ("loss", "peak.0").
+/// Replaces each figure that is not finite by null; `path` names the place in messages ("loss",
+/// "peak.0").
 void replace_nonfinite(json& value, const std::string& path, json& replaced) {
   if (value.is_number_float() && !std::isfinite(value.get<double>())) {
     value = nullptr;
     replaced.push_back(path);
   } else if (value.is_structured()) {
     for (auto& item : value.items()) {
-      replace_nonfinite(item.value(), path.empty() ? item.key() : path + "." + item.key(), replaced);
+      replace_nonfinite(item.value(), path.empty() ? item.key() : path + "." + item.key(),
+                        replaced);
     }
   }
 }
@@ -106,23 +108,28 @@ EventLines read_event_lines(const std::string& text, const std::string& file) {
     const auto end = text.find('\n', begin);
     const bool torn = end == std::string::npos;
     const auto size = (torn ? text.size() : end) - begin;
-    json event = json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                             text.begin() + static_cast<std::ptrdiff_t>(begin + size), nullptr, false);
+    json event =
+        json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                    text.begin() + static_cast<std::ptrdiff_t>(begin + size), nullptr, false);
     begin += size + 1;
     const auto bad = [&](const char* rule, std::string message, std::string hint) {
-      result.findings.push_back(error_at({file, line, 1}, rule, std::move(message), std::move(hint)));
+      result.findings.push_back(
+          error_at({file, line, 1}, rule, std::move(message), std::move(hint)));
     };
-    const bool is_event = event.is_object() && event.contains("event") && event["event"].is_string();
+    const bool is_event =
+        event.is_object() && event.contains("event") && event["event"].is_string();
     if (!is_event) {
       if (!torn) {
-        bad("events-line", event.is_discarded() ? "this line is not JSON" : "this line is not an event",
+        bad("events-line",
+            event.is_discarded() ? "this line is not JSON" : "this line is not an event",
             "an object with a text \"event\" on one line");
       }
       continue;
     }
     const auto seq = event.find("seq");
     numbered = numbered || seq != event.end();
-    if (numbered && (seq == event.end() || !seq->is_number_integer() || seq->get<long long>() != line - 1)) {
+    if (numbered &&
+        (seq == event.end() || !seq->is_number_integer() || seq->get<long long>() != line - 1)) {
       bad("events-sequence", "a line before this one is missing, or this one was added",
           fmt::format("\"seq\": {} on line {}", line - 1, line));
       continue;

@@ -21,18 +21,20 @@ using nlohmann::json;
 
 constexpr const char* kChecksums = "checksums.sha256";
 
-/// Regular files below `run`, as paths relative to it, sorted by bytes. Links are not followed: what they point to is
-/// not part of the directory.
+/// Regular files below `run`, as paths relative to it, sorted by bytes. Links are not followed:
+/// what they point to is not part of the directory.
 Result<std::vector<std::string>> files_below(const fs::path& run) {
   std::vector<std::string> files;
   std::error_code error;
-  for (fs::recursive_directory_iterator entry(run, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::recursive_directory_iterator entry(run, error), end; !error && entry != end;
+       entry.increment(error)) {
     if (entry->is_regular_file() && !entry->is_symlink()) {
       files.push_back(entry->path().lexically_relative(run).generic_string());
     }
   }
   if (error) {
-    return failure("run-directory", fmt::format("can't read {}: {}", run.string(), error.message()));
+    return failure("run-directory",
+                   fmt::format("can't read {}: {}", run.string(), error.message()));
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -42,7 +44,8 @@ bool is_checked(const std::string& file) {
   return file != kChecksums && file != DirectoryLock::kFileName && file != "report.html";
 }
 
-/// sha256sum's way with names that hold a line feed or a backslash: escaped, with a backslash before the line.
+/// sha256sum's way with names that hold a line feed or a backslash: escaped, with a backslash
+/// before the line.
 std::string checksum_line(const Checksum& sum) {
   std::string name;
   for (const char c : sum.path) {
@@ -65,7 +68,8 @@ std::string unescape(std::string_view name) {
 }
 
 Result<void> write_json(const fs::path& path, const json& value) {
-  return real_file_system().write(path, value.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  return real_file_system().write(path,
+                                  value.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace
@@ -86,7 +90,8 @@ json versions(const std::vector<RankEvents>& ranks) {
     if (rank.last().start == nullptr) {
       continue;
     }
-    if (const auto own = rank.last().start->find("versions"); own != rank.last().start->end() && own->is_object()) {
+    if (const auto own = rank.last().start->find("versions");
+        own != rank.last().start->end() && own->is_object()) {
       for (const auto& [name, version] : own->items()) {
         if (version.is_string() && !version.get<std::string>().empty()) {
           seen[name][version.get<std::string>()].push_back(rank.rank);
@@ -159,10 +164,13 @@ Redactor environment_redactor() {
 
 Result<void> write_evidence(const fs::path& run, const std::vector<RankEvents>& ranks) {
   const Redactor redactor = environment_redactor();
-  if (auto written = write_json(run / "environment.json", json(redactor.redact(current_environment()))); !written) {
+  if (auto written =
+          write_json(run / "environment.json", json(redactor.redact(current_environment())));
+      !written) {
     return written;
   }
-  if (auto written = write_json(run / "versions.json", redactor.redact(versions(ranks))); !written) {
+  if (auto written = write_json(run / "versions.json", redactor.redact(versions(ranks)));
+      !written) {
     return written;
   }
   return write_json(run / "topology.json", topology(ranks));
@@ -225,10 +233,13 @@ Result<std::vector<Checksum>> parse_checksums(const std::string& text, const std
     const bool escaped = line.starts_with('\\');
     line.remove_prefix(escaped ? 1 : 0);
     const std::string_view digits = line.substr(0, kDigits);
-    const bool good = line.size() > kDigits + 2 && digits.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
-                      line[kDigits] == ' ' && (line[kDigits + 1] == ' ' || line[kDigits + 1] == '*');
+    const bool good = line.size() > kDigits + 2 &&
+                      digits.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
+                      line[kDigits] == ' ' &&
+                      (line[kDigits + 1] == ' ' || line[kDigits + 1] == '*');
     if (!good) {
-      return Failure(error_at({file, number, 1}, "checksums-line", "this line is not a checksum", "64 hexadecimal digits, two spaces, a path"));
+      return Failure(error_at({file, number, 1}, "checksums-line", "this line is not a checksum",
+                              "64 hexadecimal digits, two spaces, a path"));
     }
     const std::string_view name = line.substr(kDigits + 2);
     sums.push_back({escaped ? unescape(name) : std::string(name), std::string(digits)});
@@ -259,19 +270,23 @@ Result<Findings> verify(const fs::path& run) {
   for (const Checksum& sum : *sums) {
     const Position where{(run / sum.path).string(), 0, 0};
     if (rest.erase(sum.path) == 0) {
-      findings.push_back(error_at(where, "run-file-missing", "the file was there when the run ended, and is gone"));
+      findings.push_back(error_at(where, "run-file-missing",
+                                  "the file was there when the run ended, and is gone"));
       continue;
     }
     const auto now = sha256_of_file(run / sum.path);
     if (!now) {
       findings.insert(findings.end(), now.findings().begin(), now.findings().end());
     } else if (*now != sum.sha256) {
-      findings.push_back(error_at(where, "run-file-changed",
-                                  fmt::format("the file was changed after the run ended: SHA-256 {:.16}…, was {:.16}…", *now, sum.sha256)));
+      findings.push_back(error_at(
+          where, "run-file-changed",
+          fmt::format("the file was changed after the run ended: SHA-256 {:.16}…, was {:.16}…",
+                      *now, sum.sha256)));
     }
   }
   for (const std::string& file : rest) {
-    findings.push_back(error_at({(run / file).string(), 0, 0}, "run-file-extra", "the file was not there when the run ended"));
+    findings.push_back(error_at({(run / file).string(), 0, 0}, "run-file-extra",
+                                "the file was not there when the run ended"));
   }
   return findings;
 }

@@ -13,7 +13,8 @@ namespace muster::runs {
 namespace checks {
 
 const RankView* Material::find(int rank) const {
-  const auto found = std::find_if(ranks.begin(), ranks.end(), [rank](const RankView& view) { return view.rank == rank; });
+  const auto found = std::find_if(ranks.begin(), ranks.end(),
+                                  [rank](const RankView& view) { return view.rank == rank; });
   return found == ranks.end() || found->source->events.empty() ? nullptr : &*found;
 }
 
@@ -28,17 +29,20 @@ std::vector<int> Material::absent() const {
 }
 
 const RankView* Material::witness() const {
-  const auto found = std::find_if(ranks.begin(), ranks.end(), [](const RankView& view) { return !view.steps.empty(); });
+  const auto found = std::find_if(ranks.begin(), ranks.end(),
+                                  [](const RankView& view) { return !view.steps.empty(); });
   return found == ranks.end() ? nullptr : &*found;
 }
 
 bool Seen::none_worse_than_pass() const {
-  return std::all_of(notes_.begin(), notes_.end(), [](const auto& note) { return note.first == Outcome::kPass; });
+  return std::all_of(notes_.begin(), notes_.end(),
+                     [](const auto& note) { return note.first == Outcome::kPass; });
 }
 
 Check Seen::check() const {
   constexpr std::size_t kMostNotes = 4;
-  Check check{name_, notes_.empty() ? Outcome::kUnknown : Outcome::kPass, notes_.empty() ? "nothing was seen" : ""};
+  Check check{name_, notes_.empty() ? Outcome::kUnknown : Outcome::kPass,
+              notes_.empty() ? "nothing was seen" : ""};
   for (const auto& [outcome, what] : notes_) {
     check.outcome = std::max(check.outcome, outcome);
   }
@@ -75,11 +79,13 @@ Check soften(Check check) {
 
 }  // namespace
 
-Verdict judge(const Expectations& expectations, const std::vector<RankEvents>& ranks, const LauncherResult& launcher) {
+Verdict judge(const Expectations& expectations, const std::vector<RankEvents>& ranks,
+              const LauncherResult& launcher) {
   const checks::Material material{expectations, launcher, view(ranks)};
   Verdict verdict;
   const auto add = [&](Check check, bool needs_the_end) {
-    verdict.add(needs_the_end && material.cut_short() ? soften(std::move(check)) : std::move(check));
+    verdict.add(needs_the_end && material.cut_short() ? soften(std::move(check))
+                                                      : std::move(check));
   };
   add(checks::completed(material), true);
   add(checks::ranks_joined(material), true);
@@ -127,7 +133,8 @@ std::vector<RankEvents> read_rank_events(const std::string& run_directory) {
     rank.file = (folder / name).string();
     const char* begin = name.data() + kPrefix.size();
     const char* end = name.data() + name.size() - kSuffix.size();
-    if (const auto parsed = std::from_chars(begin, end, rank.rank); parsed.ec != std::errc() || parsed.ptr != end) {
+    if (const auto parsed = std::from_chars(begin, end, rank.rank);
+        parsed.ec != std::errc() || parsed.ptr != end) {
       continue;
     }
     if (const auto text = real_file_system().read(folder / name)) {

@@ -1,4 +1,5 @@
-// The judge: expectations, the ranks' events and the launcher's result in, a verdict with evidence out. Pure.
+// The judge: expectations, the ranks' events and the launcher's result in, a verdict with evidence
+// out. Pure.
 #pragma once
 
 #include <map>
@@ -13,28 +14,30 @@
 
 namespace muster::runs {
 
-/// What the case asks of a run. A check that nobody asked for is left out of the verdict, not passed.
+/// What the case asks of a run. A check that nobody asked for is left out of the verdict, not
+/// passed.
 struct Expectations {
-  int world = 1;                         ///< ranks asked for
-  std::optional<long long> steps;        ///< the last step that must be reached
+  int world = 1;                   ///< ranks asked for
+  std::optional<long long> steps;  ///< the last step that must be reached
 
   bool parameters_agree = true;
   bool finite = true;
   bool loss_fell = true;
 
-  std::optional<double> eval_loss_max;   ///< the last evaluation's loss must lie in [min, max]
+  std::optional<double> eval_loss_max;  ///< the last evaluation's loss must lie in [min, max]
   std::optional<double> eval_loss_min;
   bool checkpoint_reloads = false;
 
-  /// mpi, gloo, nccl or single: that one must have been used. auto: reported, with what says so. Empty: not asked.
+  /// mpi, gloo, nccl or single: that one must have been used. auto: reported, with what says so.
+  /// Empty: not asked.
   std::string transport;
 
-  bool throughput = true;                            ///< report it
-  std::optional<double> tokens_per_second_min;       ///< of the whole world, median
-  std::optional<double> mfu_min;                     ///< share of the measured peak, 0 to 1
+  bool throughput = true;                       ///< report it
+  std::optional<double> tokens_per_second_min;  ///< of the whole world, median
+  std::optional<double> mfu_min;                ///< share of the measured peak, 0 to 1
 
-  bool stragglers = true;                            ///< needs two ranks; left out for one
-  double straggler_ratio = 1.5;                      ///< own time a step over the median of the ranks
+  bool stragglers = true;        ///< needs two ranks; left out for one
+  double straggler_ratio = 1.5;  ///< own time a step over the median of the ranks
 };
 
 /// Events of one rank's file, in the file's order, and what could not be read of it.
@@ -53,14 +56,17 @@ struct LauncherResult {
   std::string detail;  ///< one sentence, used as evidence, e.g. "srun: error: n2: task 1: Killed"
 };
 
-/// Checks, in this order: completed, ranks-joined, parameters-agree, finite, loss-fell, eval-loss, checkpoint-reloads,
-/// transport, throughput, stragglers. Missing evidence is unknown, never pass. The order of `ranks` does not matter.
-Verdict judge(const Expectations& expectations, const std::vector<RankEvents>& ranks, const LauncherResult& launcher);
+/// Checks, in this order: completed, ranks-joined, parameters-agree, finite, loss-fell, eval-loss,
+/// checkpoint-reloads, transport, throughput, stragglers. Missing evidence is unknown, never pass.
+/// The order of `ranks` does not matter.
+Verdict judge(const Expectations& expectations, const std::vector<RankEvents>& ranks,
+              const LauncherResult& launcher);
 
 /// Reads RUN/metrics/rank-*.jsonl; files that can't be read become findings of their rank.
 std::vector<RankEvents> read_rank_events(const std::string& run_directory);
 
-/// RUN/verdict.json: `{"schema_version": 1, "outcome": …, "checks": [{"name", "outcome", "evidence"}]}`, worst first.
+/// RUN/verdict.json: `{"schema_version": 1, "outcome": …, "checks": [{"name", "outcome",
+/// "evidence"}]}`, worst first.
 nlohmann::ordered_json verdict_document(const Verdict& verdict);
 
 }  // namespace muster::runs

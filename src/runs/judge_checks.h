@@ -19,14 +19,16 @@ struct Material {
 
   /// Cancelled or interrupted: what is missing then is missing because somebody ended the run.
   bool cut_short() const {
-    return launcher.end == LauncherResult::End::kCancelled || launcher.end == LauncherResult::End::kInterrupted;
+    return launcher.end == LauncherResult::End::kCancelled ||
+           launcher.end == LauncherResult::End::kInterrupted;
   }
   bool wanted(int rank) const { return rank >= 0 && rank < asked.world; }
   /// The rank's events, or null when it left none.
   const RankView* find(int rank) const;
   /// Ranks of 0..world-1 that left no events.
   std::vector<int> absent() const;
-  /// The lowest rank that has steps: what is the same on all ranks is read from it. Null when none has.
+  /// The lowest rank that has steps: what is the same on all ranks is read from it. Null when none
+  /// has.
   const RankView* witness() const;
 };
 

@@ -1,4 +1,5 @@
-// The checks on what was learned: figures are finite, the loss fell, the evaluation is in its band, checkpoints reload.
+// The checks on what was learned: figures are finite, the loss fell, the evaluation is in its band,
+// checkpoints reload.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -24,7 +25,8 @@ Figure figure(const json& event, const char* key) {
     return Figure::kFinite;
   }
   const auto found = event.find(key);
-  return (found != event.end() && found->is_null()) || is_nonfinite(event, key) ? Figure::kNonfinite : Figure::kAbsent;
+  return (found != event.end() && found->is_null()) || is_nonfinite(event, key) ? Figure::kNonfinite
+                                                                                : Figure::kAbsent;
 }
 
 }  // namespace
@@ -66,7 +68,9 @@ Check finite(const Material& material) {
   }
   if (seen.none_worse_than_pass() && steps > 0) {
     seen.pass(fmt::format("loss and gradient norm are finite in all {} steps of {}", steps,
-                          material.asked.world == 1 ? "the rank" : fmt::format("all {} ranks", material.asked.world)));
+                          material.asked.world == 1
+                              ? "the rank"
+                              : fmt::format("all {} ranks", material.asked.world)));
   }
   return seen.check();
 }
@@ -92,9 +96,10 @@ Check loss_fell(const Material& material) {
   const auto tenth = static_cast<std::ptrdiff_t>(std::max<std::size_t>(n / 10, 1));
   const double first = *median({losses.begin(), losses.begin() + tenth});
   const double last = *median({losses.end() - tenth, losses.end()});
-  const std::string figures =
-      fmt::format("{:.4g} to {:.4g} over {} steps (Theil-Sen slope {:+.3g} a step, Mann-Kendall z {:+.1f}, {:.0f} % of pairs fall)",
-                  first, last, n, found->slope, found->z, 100 * found->falling_share);
+  const std::string figures = fmt::format(
+      "{:.4g} to {:.4g} over {} steps (Theil-Sen slope {:+.3g} a step, Mann-Kendall z {:+.1f}, "
+      "{:.0f} % of pairs fall)",
+      first, last, n, found->slope, found->z, 100 * found->falling_share);
   if (found->slope < 0 && found->p_falling < kSignificant) {
     seen.pass(figures);
   } else if (found->slope > 0 && found->p_rising < kSignificant) {
@@ -152,21 +157,27 @@ Check checkpoint_reloads(const Material& material) {
         continue;
       }
       if (hash != saved) {
-        seen.fail(fmt::format("{}: step {} reads back as {:.16}, saved was {:.16}", rank.name(), *step, hash, saved));
+        seen.fail(fmt::format("{}: step {} reads back as {:.16}, saved was {:.16}", rank.name(),
+                              *step, hash, saved));
         continue;
       }
       if (last.end == nullptr) {
-        seen.unknown(fmt::format("{}: step {} reads back as saved, but there is no end to compare with", rank.name(), *step));
+        seen.unknown(
+            fmt::format("{}: step {} reads back as saved, but there is no end to compare with",
+                        rank.name(), *step));
         continue;
       }
       const std::string end_hash = text(*last.end, "parameter_hash");
       if (integer(*last.end, "step") != step || end_hash.empty()) {
-        seen.unknown(fmt::format("{}: step {} reads back as saved, but the run ended at another step or without a hash",
-                                 rank.name(), *step));
+        seen.unknown(fmt::format(
+            "{}: step {} reads back as saved, but the run ended at another step or without a hash",
+            rank.name(), *step));
       } else if (end_hash != hash) {
-        seen.fail(fmt::format("{}: step {} reads back as {:.16}, the run ended with {:.16}", rank.name(), *step, hash, end_hash));
+        seen.fail(fmt::format("{}: step {} reads back as {:.16}, the run ended with {:.16}",
+                              rank.name(), *step, hash, end_hash));
       } else {
-        seen.pass(fmt::format("{}: step {} reads back as {:.16}, as saved and as the run ended", rank.name(), *step, hash));
+        seen.pass(fmt::format("{}: step {} reads back as {:.16}, as saved and as the run ended",
+                              rank.name(), *step, hash));
       }
     }
   }

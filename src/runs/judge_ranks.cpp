@@ -75,15 +75,16 @@ std::string describe(const json& error) {
   if (const std::string operation = text(error, "operation"); !operation.empty()) {
     out += " in " + operation;
   }
-  if (const auto missing = error.find("missing"); missing != error.end() && missing->is_array() && !missing->empty()) {
+  if (const auto missing = error.find("missing");
+      missing != error.end() && missing->is_array() && !missing->empty()) {
     std::string names;
     for (const json& one : *missing) {
       if (!one.is_object()) {
         continue;
       }
       const std::string host = text(one, "host");
-      names += fmt::format("{}rank {}{}", names.empty() ? "" : ", ", integer(one, "rank").value_or(-1),
-                           host.empty() ? "" : " on " + host);
+      names += fmt::format("{}rank {}{}", names.empty() ? "" : ", ",
+                           integer(one, "rank").value_or(-1), host.empty() ? "" : " on " + host);
     }
     if (!names.empty()) {
       out += ": missing " + names;
@@ -95,10 +96,12 @@ std::string describe(const json& error) {
   return out;
 }
 
-/// Causes before what follows from them: one rank's full disk is every other rank's broken connection.
+/// Causes before what follows from them: one rank's full disk is every other rank's broken
+/// connection.
 int cause_order(const std::string& kind) {
   constexpr const char* kOrder[] = {"config", "data", "io", "nonfinite", "timeout", "comm"};
-  return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), kind) - std::begin(kOrder));
+  return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), kind) -
+                          std::begin(kOrder));
 }
 
 void see_errors(const Material& material, Seen& seen) {
@@ -110,7 +113,8 @@ void see_errors(const Material& material, Seen& seen) {
   }
   for (const auto& [what, who] : errors) {
     const RankView* one = who.size() == 1 ? material.find(who.front()) : nullptr;
-    const std::string line = fmt::format("{}: {}", one != nullptr ? one->name() : "ranks " + ranges(who), what.second);
+    const std::string line =
+        fmt::format("{}: {}", one != nullptr ? one->name() : "ranks " + ranges(who), what.second);
     if (material.cut_short()) {
       seen.unknown(line);
     } else {
@@ -129,7 +133,8 @@ void see_steps(const RankView& rank, Seen& seen) {
   for (auto step = rank.steps.begin(); step != rank.steps.end(); ++step) {
     const auto next = std::next(step);
     if (next != rank.steps.end() && next->first != step->first + 1) {
-      seen.unknown(fmt::format("{}: no record of the steps between {} and {}", rank.name(), step->first, next->first));
+      seen.unknown(fmt::format("{}: no record of the steps between {} and {}", rank.name(),
+                               step->first, next->first));
       return;
     }
   }
@@ -138,14 +143,17 @@ void see_steps(const RankView& rank, Seen& seen) {
   if (!last.steps.empty()) {
     const auto first = integer(*last.steps.front(), "step");
     if (first && *first != from + 1) {
-      seen.unknown(fmt::format("{}: {} but its first step is {}", rank.name(),
-                               last.resume != nullptr ? fmt::format("continues from step {}", from) : "starts afresh", *first));
+      seen.unknown(fmt::format(
+          "{}: {} but its first step is {}", rank.name(),
+          last.resume != nullptr ? fmt::format("continues from step {}", from) : "starts afresh",
+          *first));
     }
   }
 }
 
 void see_end(const Material& material, const RankView& rank, Seen& seen) {
-  const long long reached = rank.steps.empty() ? resumed_from(rank.last()) : rank.steps.rbegin()->first;
+  const long long reached =
+      rank.steps.empty() ? resumed_from(rank.last()) : rank.steps.rbegin()->first;
   if (rank.last().end == nullptr) {
     seen.unknown(fmt::format("{} left no end event; its last step is {}", rank.name(), reached));
     return;
@@ -163,7 +171,8 @@ void see_end(const Material& material, const RankView& rank, Seen& seen) {
   if (!step) {
     seen.unknown(fmt::format("{} does not say at which step it ended", rank.name()));
   } else if (*step != reached) {
-    seen.unknown(fmt::format("{} says that it ended at step {}, but its last recorded step is {}", rank.name(), *step, reached));
+    seen.unknown(fmt::format("{} says that it ended at step {}, but its last recorded step is {}",
+                             rank.name(), *step, reached));
   } else if (reason == "complete" && material.asked.steps && *step < *material.asked.steps) {
     seen.fail(fmt::format("{} ended at step {} of {}", rank.name(), *step, *material.asked.steps));
   }
@@ -186,7 +195,8 @@ Check completed(const Material& material) {
     see_steps(rank, seen);
   }
   if (const auto absent = material.absent(); !absent.empty()) {
-    seen.unknown(fmt::format("no events of {} {}", absent.size() == 1 ? "rank" : "ranks", ranges(absent)));
+    seen.unknown(
+        fmt::format("no events of {} {}", absent.size() == 1 ? "rank" : "ranks", ranges(absent)));
   }
   std::map<long long, std::vector<int>> continued;
   std::size_t attempts = 1;
@@ -197,17 +207,22 @@ Check completed(const Material& material) {
   if (continued.size() > 1) {
     std::string places;
     for (const auto& [step, who] : continued) {
-      places += fmt::format("{}ranks {} from step {}", places.empty() ? "" : ", ", ranges(who), step);
+      places +=
+          fmt::format("{}ranks {} from step {}", places.empty() ? "" : ", ", ranges(who), step);
     }
     seen.fail("the ranks continue from different places: " + places);
   }
   if (seen.none_worse_than_pass()) {
     const RankView* witness = material.find(0);
-    const long long step = witness == nullptr ? 0 : integer(*witness->last().end, "step").value_or(0);
-    std::string what = material.asked.world == 1 ? fmt::format("the one rank ended at step {}", step)
-                                                 : fmt::format("all {} ranks ended at step {}", material.asked.world, step);
+    const long long step =
+        witness == nullptr ? 0 : integer(*witness->last().end, "step").value_or(0);
+    std::string what =
+        material.asked.world == 1
+            ? fmt::format("the one rank ended at step {}", step)
+            : fmt::format("all {} ranks ended at step {}", material.asked.world, step);
     if (attempts > 1) {
-      what += fmt::format(", in {} attempts, the last from step {}", attempts, continued.begin()->first);
+      what += fmt::format(", in {} attempts, the last from step {}", attempts,
+                          continued.begin()->first);
     }
     seen.pass(what + "; the launcher exited with 0");
   }
@@ -217,12 +232,14 @@ Check completed(const Material& material) {
 Check ranks_joined(const Material& material) {
   Seen seen("ranks-joined");
   const int world = material.asked.world;
-  if (std::all_of(material.ranks.begin(), material.ranks.end(), [](const RankView& r) { return r.source->events.empty(); })) {
+  if (std::all_of(material.ranks.begin(), material.ranks.end(),
+                  [](const RankView& r) { return r.source->events.empty(); })) {
     seen.unknown("no rank left events");
     return seen.check();
   }
   if (const auto absent = material.absent(); !absent.empty()) {
-    seen.fail(fmt::format("{} {} of {} never joined", absent.size() == 1 ? "rank" : "ranks", ranges(absent), world));
+    seen.fail(fmt::format("{} {} of {} never joined", absent.size() == 1 ? "rank" : "ranks",
+                          ranges(absent), world));
   }
   std::map<std::string, std::vector<int>> hosts;
   std::set<int> taken;
@@ -251,8 +268,8 @@ Check ranks_joined(const Material& material) {
       seen.fail(fmt::format("{} calls itself rank {}", rank.source->file, *says_rank));
     }
     if (*says_world != world) {
-      seen.fail(fmt::format("{} is in a world of {}, {} {} asked for", rank.name(), *says_world, world,
-                            world == 1 ? "rank was" : "ranks were"));
+      seen.fail(fmt::format("{} is in a world of {}, {} {} asked for", rank.name(), *says_world,
+                            world, world == 1 ? "rank was" : "ranks were"));
     }
     hosts[rank.host.empty() ? "an unnamed host" : rank.host].push_back(rank.rank);
   }
@@ -261,7 +278,8 @@ Check ranks_joined(const Material& material) {
     for (const auto& [host, who] : hosts) {
       places += fmt::format("{}{}: {}", places.empty() ? "" : "; ", host, ranges(who));
     }
-    seen.pass(fmt::format("{} of {} {} on {} {} ({})", taken.size(), world, world == 1 ? "rank" : "ranks", hosts.size(),
+    seen.pass(fmt::format("{} of {} {} on {} {} ({})", taken.size(), world,
+                          world == 1 ? "rank" : "ranks", hosts.size(),
                           hosts.size() == 1 ? "host" : "hosts", places));
   }
   return seen.check();
@@ -272,25 +290,31 @@ Check parameters_agree(const Material& material) {
   std::map<std::string, std::vector<int>> hashes;
   for (int rank = 0; rank < material.asked.world; ++rank) {
     const RankView* one = material.find(rank);
-    const std::string hash = one != nullptr && one->last().end != nullptr ? text(*one->last().end, "parameter_hash") : "";
+    const std::string hash = one != nullptr && one->last().end != nullptr
+                                 ? text(*one->last().end, "parameter_hash")
+                                 : "";
     if (hash.empty()) {
-      seen.unknown(fmt::format("no parameter hash of {}", one != nullptr ? one->name() : fmt::format("rank {}", rank)));
+      seen.unknown(fmt::format("no parameter hash of {}",
+                               one != nullptr ? one->name() : fmt::format("rank {}", rank)));
     } else {
       hashes[hash].push_back(rank);
     }
   }
   if (hashes.size() > 1) {
     // The largest group (the one with the lowest rank among equals) is what the others differ from.
-    const auto most = std::max_element(hashes.begin(), hashes.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.second.size(), -a.second.front()) < std::pair(b.second.size(), -b.second.front());
-    });
+    const auto most =
+        std::max_element(hashes.begin(), hashes.end(), [](const auto& a, const auto& b) {
+          return std::pair(a.second.size(), -a.second.front()) <
+                 std::pair(b.second.size(), -b.second.front());
+        });
     for (const auto& [hash, who] : hashes) {
       if (hash != most->first) {
         std::string hosts;
         for (const int rank : who) {
           hosts += (hosts.empty() ? "" : ", ") + material.find(rank)->name();
         }
-        seen.fail(fmt::format("{}: {:.16}, unlike ranks {}: {:.16}", hosts, hash, ranges(most->second), most->first));
+        seen.fail(fmt::format("{}: {:.16}, unlike ranks {}: {:.16}", hosts, hash,
+                              ranges(most->second), most->first));
       }
     }
   } else if (hashes.size() == 1) {

@@ -13,7 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Steps that speed is judged by: those of the last attempt but its first, which pays for what is done once.
+/// Steps that speed is judged by: those of the last attempt but its first, which pays for what is
+/// done once.
 std::vector<Attempt::Event> timed_steps(const RankView& rank) {
   std::vector<Attempt::Event> steps = rank.last().steps;
   if (steps.size() > 1) {
@@ -33,7 +34,8 @@ std::optional<double> median_of(const std::vector<Attempt::Event>& events, const
 }
 
 std::string flops(double per_second) {
-  return per_second >= 1e12 ? fmt::format("{:.3g} TFLOP/s", per_second / 1e12) : fmt::format("{:.3g} GFLOP/s", per_second / 1e9);
+  return per_second >= 1e12 ? fmt::format("{:.3g} TFLOP/s", per_second / 1e12)
+                            : fmt::format("{:.3g} GFLOP/s", per_second / 1e9);
 }
 
 }  // namespace
@@ -47,7 +49,8 @@ Check transport(const Material& material) {
     if (rank.source->events.empty()) {
       continue;
     }
-    const std::string name = rank.last().start != nullptr ? text(*rank.last().start, "transport") : "";
+    const std::string name =
+        rank.last().start != nullptr ? text(*rank.last().start, "transport") : "";
     if (name.empty()) {
       seen.unknown(fmt::format("{} does not say its transport", rank.name()));
       continue;
@@ -57,12 +60,14 @@ Check transport(const Material& material) {
       seen.fail(fmt::format("{} used {}, {} was asked for", rank.name(), name, asked));
     }
     if (const auto versions = rank.last().start->find("versions");
-        name == "mpi" && version.empty() && versions != rank.last().start->end() && versions->is_object()) {
+        name == "mpi" && version.empty() && versions != rank.last().start->end() &&
+        versions->is_object()) {
       version = text(*versions, "mpi");
     }
   }
   if (const auto absent = material.absent(); !absent.empty()) {
-    seen.unknown(fmt::format("no start event of {} {}", absent.size() == 1 ? "rank" : "ranks", ranges(absent)));
+    seen.unknown(fmt::format("no start event of {} {}", absent.size() == 1 ? "rank" : "ranks",
+                             ranges(absent)));
   }
   if (used.size() > 1) {
     std::string names;
@@ -112,31 +117,40 @@ Check throughput(const Material& material) {
     what += ", " + flops(*achieved) + " a rank";
   }
   if (share) {
-    what += fmt::format(", {:.1f} % of the measured {}peak", 100 * *share, peak_type.empty() ? "" : peak_type + " ");
+    what += fmt::format(", {:.1f} % of the measured {}peak", 100 * *share,
+                        peak_type.empty() ? "" : peak_type + " ");
     if (peak) {
       what += " of " + flops(*peak);
     }
   }
 
-  // A rate that its own step time contradicts, or a share above the peak, is no evidence of anything.
+  // A rate that its own step time contradicts, or a share above the peak, is no evidence of
+  // anything.
   const auto seconds = median_of(steps, "seconds");
-  const auto per_step = witness->last().start != nullptr ? number(*witness->last().start, "tokens_per_step") : std::nullopt;
-  if (seconds && per_step && *seconds > 0 && std::abs(std::log(*rate * *seconds / *per_step)) > std::log(1.5)) {
-    seen.unknown(fmt::format("{}, but {:.4g} tokens in steps of {:.4g} s are {:.4g} tokens/s", what, *per_step, *seconds,
-                             *per_step / *seconds));
+  const auto per_step = witness->last().start != nullptr
+                            ? number(*witness->last().start, "tokens_per_step")
+                            : std::nullopt;
+  if (seconds && per_step && *seconds > 0 &&
+      std::abs(std::log(*rate * *seconds / *per_step)) > std::log(1.5)) {
+    seen.unknown(fmt::format("{}, but {:.4g} tokens in steps of {:.4g} s are {:.4g} tokens/s", what,
+                             *per_step, *seconds, *per_step / *seconds));
   }
   if (share && *share > 1.1) {
     seen.unknown(what + ": more than the peak, which can't have been measured right");
   }
   if (asked.tokens_per_second_min) {
-    const std::string line = fmt::format("{}; at least {:.4g} tokens/s asked", what, *asked.tokens_per_second_min);
+    const std::string line =
+        fmt::format("{}; at least {:.4g} tokens/s asked", what, *asked.tokens_per_second_min);
     *rate < *asked.tokens_per_second_min ? seen.fail(line) : seen.pass(line);
   }
   if (asked.mfu_min) {
     if (!share) {
-      seen.unknown(fmt::format("{}; at least {:.1f} % of the peak is asked, but no peak was measured", what, 100 * *asked.mfu_min));
+      seen.unknown(
+          fmt::format("{}; at least {:.1f} % of the peak is asked, but no peak was measured", what,
+                      100 * *asked.mfu_min));
     } else {
-      const std::string line = fmt::format("{}; at least {:.1f} % asked", what, 100 * *asked.mfu_min);
+      const std::string line =
+          fmt::format("{}; at least {:.1f} % asked", what, 100 * *asked.mfu_min);
       *share < *asked.mfu_min ? seen.fail(line) : seen.pass(line);
     }
   }
@@ -148,7 +162,8 @@ Check throughput(const Material& material) {
 
 Check stragglers(const Material& material) {
   constexpr std::size_t kFewestSteps = 3;
-  constexpr double kSigma = 1.4826;  // of a normal distribution, in units of its median absolute deviation
+  constexpr double kSigma =
+      1.4826;  // of a normal distribution, in units of its median absolute deviation
   Seen seen("stragglers");
 
   // Own time: what a rank computed, without its waiting for others.
@@ -168,7 +183,8 @@ Check stragglers(const Material& material) {
     }
   }
   const auto world = static_cast<std::size_t>(material.asked.world);
-  std::map<int, std::vector<double>> ratios;  // rank -> own time over the median of the other ranks, each step
+  std::map<int, std::vector<double>>
+      ratios;  // rank -> own time over the median of the other ranks, each step
   for (const auto& [step, by_rank] : own) {
     if (by_rank.size() != world) {
       continue;
@@ -186,7 +202,8 @@ Check stragglers(const Material& material) {
   }
   if (ratios.empty() || ratios.begin()->second.size() < kFewestSteps) {
     seen.unknown(fmt::format("{} steps with times of all {} ranks; at least {} are needed",
-                             ratios.empty() ? 0 : ratios.begin()->second.size(), world, kFewestSteps));
+                             ratios.empty() ? 0 : ratios.begin()->second.size(), world,
+                             kFewestSteps));
     return seen.check();
   }
   std::vector<double> rank_times;
@@ -198,7 +215,8 @@ Check stragglers(const Material& material) {
   const double spread = kSigma * *median_absolute_deviation(rank_ratios);
   const double centre = *median(rank_ratios);
   const std::string group =
-      fmt::format("median {:.4g} s, MAD {:.2g} s over {} ranks", *median(rank_times), *median_absolute_deviation(rank_times), world);
+      fmt::format("median {:.4g} s, MAD {:.2g} s over {} ranks", *median(rank_times),
+                  *median_absolute_deviation(rank_times), world);
   int slowest = 0;
   double worst = 0;
   std::size_t index = 0;
@@ -211,13 +229,16 @@ Check stragglers(const Material& material) {
     // With two ranks each is the other's only measure: the ratio alone decides.
     const bool apart = world < 3 || ratio > centre + 5 * spread;
     if (ratio > material.asked.straggler_ratio && apart) {
-      seen.fail(fmt::format("{}: {:.4g} s of its own a step, {:.2f} times the other{} ({})", material.find(rank)->name(),
-                            *median(values), ratio, world < 3 ? "" : "s' median", group));
+      seen.fail(fmt::format("{}: {:.4g} s of its own a step, {:.2f} times the other{} ({})",
+                            material.find(rank)->name(), *median(values), ratio,
+                            world < 3 ? "" : "s' median", group));
     }
   }
   if (seen.none_worse_than_pass()) {
-    seen.pass(fmt::format("own time a step: {}; slowest is {}, {:.2f} times the other{} (limit {:.2f})", group,
-                          material.find(slowest)->name(), worst, world < 3 ? "" : "s' median", material.asked.straggler_ratio));
+    seen.pass(
+        fmt::format("own time a step: {}; slowest is {}, {:.2f} times the other{} (limit {:.2f})",
+                    group, material.find(slowest)->name(), worst, world < 3 ? "" : "s' median",
+                    material.asked.straggler_ratio));
   }
   return seen.check();
 }

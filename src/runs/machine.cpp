@@ -14,7 +14,8 @@ namespace {
 std::string trim(std::string text) {
   const char* space = " \t\r\n\"";
   const auto begin = text.find_first_not_of(space);
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(space) - begin + 1);
+  return begin == std::string::npos ? ""
+                                    : text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
 /// /proc/cpuinfo: "key : value" lines, a block a processor.

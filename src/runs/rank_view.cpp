@@ -20,7 +20,8 @@ std::optional<double> number(const json& event, const char* key) {
 
 std::optional<long long> integer(const json& event, const char* key) {
   const auto found = event.find(key);
-  return found != event.end() && found->is_number_integer() ? std::optional(found->get<long long>()) : std::nullopt;
+  return found != event.end() && found->is_number_integer() ? std::optional(found->get<long long>())
+                                                            : std::nullopt;
 }
 
 std::string text(const json& event, const char* key) {
@@ -98,7 +99,8 @@ std::vector<RankView> view(const std::vector<RankEvents>& ranks) {
     one.attempts = split(rank.events);
     for (const Attempt& attempt : one.attempts) {
       // What an attempt does again, or did not build on, does not count.
-      const long long from = attempt.resume != nullptr ? integer(*attempt.resume, "step").value_or(0) : 0;
+      const long long from =
+          attempt.resume != nullptr ? integer(*attempt.resume, "step").value_or(0) : 0;
       one.steps.erase(one.steps.upper_bound(from), one.steps.end());
       one.evals.erase(one.evals.upper_bound(from), one.evals.end());
       put(one.steps, attempt.steps);

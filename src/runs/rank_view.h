@@ -42,8 +42,8 @@ struct RankView {
   std::vector<Attempt> attempts;  ///< never empty
   const Attempt& last() const { return attempts.back(); }
 
-  /// Steps and evaluations of all attempts by step: a later attempt replaces what it does again, and drops what lies
-  /// beyond the step it resumed from.
+  /// Steps and evaluations of all attempts by step: a later attempt replaces what it does again,
+  /// and drops what lies beyond the step it resumed from.
   std::map<long long, Attempt::Event> steps;
   std::map<long long, Attempt::Event> evals;
 

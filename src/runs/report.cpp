@@ -21,7 +21,9 @@ std::string figure(const std::optional<double>& value, const char* form = "{:.4g
 }
 
 std::string bytes(const std::optional<double>& value) {
-  return !value ? "—" : *value >= 1e9 ? fmt::format("{:.2f} GB", *value / 1e9) : fmt::format("{:.0f} MB", *value / 1e6);
+  return !value          ? "—"
+         : *value >= 1e9 ? fmt::format("{:.2f} GB", *value / 1e9)
+                         : fmt::format("{:.0f} MB", *value / 1e6);
 }
 
 std::string duration(double seconds) {
@@ -33,8 +35,8 @@ std::string duration(double seconds) {
 
 std::string badge(Outcome outcome) {
   static constexpr const char* kSign[] = {"✓", "?", "✗"};  // in the order of Outcome
-  return fmt::format("<span class=\"badge {0}\"><span aria-hidden=\"true\">{1}</span> {0}</span>", to_string(outcome),
-                     kSign[static_cast<int>(outcome)]);
+  return fmt::format("<span class=\"badge {0}\"><span aria-hidden=\"true\">{1}</span> {0}</span>",
+                     to_string(outcome), kSign[static_cast<int>(outcome)]);
 }
 
 /// JSON that may stand in a script element: nothing in it can end the element or begin a comment.
@@ -53,9 +55,13 @@ json chart_data(const Chart& chart) {
     for (const auto& value : line.values) {
       values.push_back(value ? json(*value) : json(nullptr));
     }
-    lines.push_back({{"label", line.label}, {"points", line.points}, {"values", std::move(values)}});
+    lines.push_back(
+        {{"label", line.label}, {"points", line.points}, {"values", std::move(values)}});
   }
-  return {{"title", chart.title}, {"unit", chart.unit}, {"steps", chart.steps}, {"lines", std::move(lines)}};
+  return {{"title", chart.title},
+          {"unit", chart.unit},
+          {"steps", chart.steps},
+          {"lines", std::move(lines)}};
 }
 
 std::string chart_table(const Chart& chart) {
@@ -75,7 +81,8 @@ std::string chart_table(const Chart& chart) {
     rows += "</tr>\n";
   }
   return fmt::format(
-      "<details><summary>As a table{}</summary><div class=\"scroll\" tabindex=\"0\"><table class=\"figures\"><thead><tr>{}</tr></thead>"
+      "<details><summary>As a table{}</summary><div class=\"scroll\" tabindex=\"0\"><table "
+      "class=\"figures\"><thead><tr>{}</tr></thead>"
       "<tbody>{}</tbody></table></div></details>",
       shown < size ? fmt::format(" ({} of {} points)", shown, size) : "", head, rows);
 }
@@ -86,9 +93,11 @@ std::string charts_section(const std::vector<Chart>& charts) {
   }
   std::string out = "<div class=\"charts\">";
   for (const Chart& chart : charts) {
-    const std::string caption = escape_html(chart.title + (chart.unit.empty() ? "" : " (" + chart.unit + ")"));
+    const std::string caption =
+        escape_html(chart.title + (chart.unit.empty() ? "" : " (" + chart.unit + ")"));
     out += fmt::format(
-        "<figure><figcaption>{0}</figcaption><div class=\"chart\" role=\"img\" aria-label=\"{0} by step; the figures are in the table below\">"
+        "<figure><figcaption>{0}</figcaption><div class=\"chart\" role=\"img\" aria-label=\"{0} by "
+        "step; the figures are in the table below\">"
         "<script type=\"application/json\">{1}</script></div>{2}</figure>\n",
         caption, json_in_script(chart_data(chart)), chart_table(chart));
   }
@@ -102,8 +111,8 @@ std::string checks_section(const ReportRun& run) {
   }
   std::string out = "<ul class=\"checks\">";
   for (const Check& check : checks) {
-    out += fmt::format("<li>{} <strong>{}</strong><p>{}</p></li>\n", badge(check.outcome), escape_html(check.name),
-                       escape_html(check.evidence));
+    out += fmt::format("<li>{} <strong>{}</strong><p>{}</p></li>\n", badge(check.outcome),
+                       escape_html(check.name), escape_html(check.evidence));
   }
   return out + "</ul>";
 }
@@ -123,7 +132,8 @@ std::string tiles(const Series& series) {
   tile("tokens/s", figure(series.tokens_per_second));
   tile("of the measured peak", series.mfu ? fmt::format("{:.1f} %", 100 * *series.mfu) : "—");
   tile("most memory of a rank", bytes(memory > 0 ? std::optional(memory) : std::nullopt));
-  tile("start to first step", series.start_to_first_step ? duration(*series.start_to_first_step) : "—");
+  tile("start to first step",
+       series.start_to_first_step ? duration(*series.start_to_first_step) : "—");
   return out + "</dl>";
 }
 
@@ -136,20 +146,26 @@ std::string ranks_section(const Series& series) {
     longest = std::max(longest, rank.own_seconds.value_or(0) + rank.wait_seconds.value_or(0));
   }
   std::string out =
-      "<p class=\"key\"><span class=\"swatch own\"></span> computing <span class=\"swatch wait\"></span> waiting for others; "
-      "medians over the steps</p><div class=\"scroll\" tabindex=\"0\"><table class=\"figures ranks\"><thead><tr><th scope=\"col\">rank</th>"
-      "<th scope=\"col\">host</th><th scope=\"col\" class=\"bar\">a step</th><th scope=\"col\">own s</th><th scope=\"col\">wait s</th>"
+      "<p class=\"key\"><span class=\"swatch own\"></span> computing <span class=\"swatch "
+      "wait\"></span> waiting for others; "
+      "medians over the steps</p><div class=\"scroll\" tabindex=\"0\"><table class=\"figures "
+      "ranks\"><thead><tr><th scope=\"col\">rank</th>"
+      "<th scope=\"col\">host</th><th scope=\"col\" class=\"bar\">a step</th><th scope=\"col\">own "
+      "s</th><th scope=\"col\">wait s</th>"
       "<th scope=\"col\">step s</th><th scope=\"col\">memory</th></tr></thead><tbody>";
   for (const RankFigures& rank : series.ranks) {
     const auto percent = [longest](const std::optional<double>& value) {
       return longest > 0 ? 100 * value.value_or(0) / longest : 0.0;
     };
     out += fmt::format(
-        "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"bar\"><div class=\"bars\" aria-hidden=\"true\">"
-        "<i class=\"own\" style=\"width:{:.1f}%\"></i><i class=\"wait\" style=\"width:{:.1f}%\"></i></div></td>"
+        "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"bar\"><div "
+        "class=\"bars\" aria-hidden=\"true\">"
+        "<i class=\"own\" style=\"width:{:.1f}%\"></i><i class=\"wait\" "
+        "style=\"width:{:.1f}%\"></i></div></td>"
         "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-        rank.rank, escape_html(rank.host), percent(rank.own_seconds), percent(rank.wait_seconds), figure(rank.own_seconds, "{:.3f}"),
-        figure(rank.wait_seconds, "{:.3f}"), figure(rank.step_seconds, "{:.3f}"), bytes(rank.peak_memory));
+        rank.rank, escape_html(rank.host), percent(rank.own_seconds), percent(rank.wait_seconds),
+        figure(rank.own_seconds, "{:.3f}"), figure(rank.wait_seconds, "{:.3f}"),
+        figure(rank.step_seconds, "{:.3f}"), bytes(rank.peak_memory));
   }
   return out + "</tbody></table></div>";
 }
@@ -176,7 +192,9 @@ std::string as_list(const json& value) {
 }
 
 std::string fold(const std::string& title, const std::string& body) {
-  return body.empty() ? "" : fmt::format("<details class=\"fold\"><summary>{}</summary>{}</details>\n", title, body);
+  return body.empty() ? ""
+                      : fmt::format("<details class=\"fold\"><summary>{}</summary>{}</details>\n",
+                                    title, body);
 }
 
 std::string environment_section(const ReportRun& run) {
@@ -184,9 +202,12 @@ std::string environment_section(const ReportRun& run) {
   out += run.versions.is_object() ? "<h4>Versions</h4>" + as_list(run.versions) : "";
   out += run.topology.is_object() ? "<h4>Topology</h4>" + as_list(run.topology) : "";
   out += run.environment.is_object()
-             ? fold(fmt::format("Environment variables ({})", run.environment.size()), as_list(run.environment))
+             ? fold(fmt::format("Environment variables ({})", run.environment.size()),
+                    as_list(run.environment))
              : "";
-  out += run.manifest.empty() ? "" : fold("Manifest, as resolved", "<pre tabindex=\"0\">" + escape_html(run.manifest) + "</pre>");
+  out += run.manifest.empty() ? ""
+                              : fold("Manifest, as resolved",
+                                     "<pre tabindex=\"0\">" + escape_html(run.manifest) + "</pre>");
   return out.empty() ? "<p class=\"none\">Not recorded.</p>" : out;
 }
 
@@ -196,11 +217,12 @@ std::string files_section(const ReportRun& run) {
   }
   std::string rows;
   for (const Checksum& file : run.files) {
-    rows += fmt::format("<tr><td class=\"text\">{}</td><td class=\"text hash\">{}</td></tr>\n", escape_html(file.path),
-                        escape_html(file.sha256));
+    rows += fmt::format("<tr><td class=\"text\">{}</td><td class=\"text hash\">{}</td></tr>\n",
+                        escape_html(file.path), escape_html(file.sha256));
   }
   return fold(fmt::format("{} files with their SHA-256", run.files.size()),
-              "<div class=\"scroll\" tabindex=\"0\"><table class=\"figures\"><thead><tr><th scope=\"col\">file</th><th "
+              "<div class=\"scroll\" tabindex=\"0\"><table class=\"figures\"><thead><tr><th "
+              "scope=\"col\">file</th><th "
               "scope=\"col\">SHA-256</th></tr></thead><tbody>" +
                   rows + "</tbody></table></div>");
 }
@@ -208,15 +230,17 @@ std::string files_section(const ReportRun& run) {
 std::string facts(const RunRecord& record) {
   std::string out = fmt::format("{} on {}", record.case_name, record.target);
   out += record.profile.empty() ? "" : ", profile " + record.profile;
-  out += fmt::format(", {} {} on {} {}", record.world, record.world == 1 ? "rank" : "ranks", record.nodes,
-                     record.nodes == 1 ? "node" : "nodes");
+  out += fmt::format(", {} {} on {} {}", record.world, record.world == 1 ? "rank" : "ranks",
+                     record.nodes, record.nodes == 1 ? "node" : "nodes");
   return out;
 }
 
 std::string times(const RunRecord& record) {
   std::string out = "made " + to_rfc3339(record.created);
   if (record.ended) {
-    const double seconds = std::chrono::duration<double>(*record.ended - record.started.value_or(record.created)).count();
+    const double seconds =
+        std::chrono::duration<double>(*record.ended - record.started.value_or(record.created))
+            .count();
     out += ", took " + duration(std::max(seconds, 0.0));
   }
   return out + ", " + to_string(record.state);
@@ -226,9 +250,11 @@ std::string times(const RunRecord& record) {
 std::string run_section(const ReportRun& run, const Series& series) {
   const RunRecord& record = run.record;
   std::string out = fmt::format(
-      "<section class=\"run\" id=\"{0}\"><header class=\"verdict {1}\">{2}<h2>{0}</h2><p>{3}</p><p class=\"times\">{4}</p>{5}</header>\n",
-      escape_html(record.id), to_string(run.verdict.outcome()), badge(run.verdict.outcome()), escape_html(facts(record)),
-      escape_html(times(record)), record.note.empty() ? "" : "<p>" + escape_html(record.note) + "</p>");
+      "<section class=\"run\" id=\"{0}\"><header class=\"verdict {1}\">{2}<h2>{0}</h2><p>{3}</p><p "
+      "class=\"times\">{4}</p>{5}</header>\n",
+      escape_html(record.id), to_string(run.verdict.outcome()), badge(run.verdict.outcome()),
+      escape_html(facts(record)), escape_html(times(record)),
+      record.note.empty() ? "" : "<p>" + escape_html(record.note) + "</p>");
   out += "<h3>Checks</h3>" + checks_section(run);
   out += "<h3>Figures</h3>" + tiles(series) + charts_section(series.charts);
   out += "<h3>Ranks</h3>" + ranks_section(series);
@@ -244,9 +270,11 @@ std::string comparison(const std::vector<ReportRun>& runs, const std::vector<Ser
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Series& one = all[i];
     rows += fmt::format(
-        "<tr><th scope=\"row\"><a href=\"#{0}\">{0}</a></th><td class=\"text\">{1}</td><td>{2}</td><td>{3}</td><td>{4}</td><td>{5}</td></tr>\n",
-        escape_html(runs[i].record.id), badge(runs[i].verdict.outcome()), one.steps ? std::to_string(*one.steps) : "—",
-        figure(one.last_loss), figure(one.eval_loss), figure(one.tokens_per_second));
+        "<tr><th scope=\"row\"><a href=\"#{0}\">{0}</a></th><td "
+        "class=\"text\">{1}</td><td>{2}</td><td>{3}</td><td>{4}</td><td>{5}</td></tr>\n",
+        escape_html(runs[i].record.id), badge(runs[i].verdict.outcome()),
+        one.steps ? std::to_string(*one.steps) : "—", figure(one.last_loss), figure(one.eval_loss),
+        figure(one.tokens_per_second));
     for (const Chart& chart : one.charts) {
       if (chart.title == "Loss") {
         losses.emplace_back(runs[i].record.id, &chart);
@@ -255,11 +283,14 @@ std::string comparison(const std::vector<ReportRun>& runs, const std::vector<Ser
       }
     }
   }
-  std::vector<Chart> charts{overlay("Training loss", "", losses), overlay("Throughput", "tokens/s", rates)};
+  std::vector<Chart> charts{overlay("Training loss", "", losses),
+                            overlay("Throughput", "tokens/s", rates)};
   std::erase_if(charts, [](const Chart& chart) { return chart.lines.empty(); });
   return fmt::format(
-      "<section><h2>{} runs</h2><div class=\"scroll\" tabindex=\"0\"><table class=\"figures\"><thead><tr><th scope=\"col\">run</th>"
-      "<th scope=\"col\">verdict</th><th scope=\"col\">steps</th><th scope=\"col\">loss</th><th scope=\"col\">evaluation</th>"
+      "<section><h2>{} runs</h2><div class=\"scroll\" tabindex=\"0\"><table "
+      "class=\"figures\"><thead><tr><th scope=\"col\">run</th>"
+      "<th scope=\"col\">verdict</th><th scope=\"col\">steps</th><th scope=\"col\">loss</th><th "
+      "scope=\"col\">evaluation</th>"
       "<th scope=\"col\">tokens/s</th></tr></thead><tbody>{}</tbody></table></div>{}</section>\n",
       runs.size(), rows, charts_section(charts));
 }
@@ -303,7 +334,8 @@ std::string render_report(const std::vector<ReportRun>& runs) {
     all.push_back(series(run.ranks));
     worst = std::max(worst, run.verdict.outcome());
   }
-  const std::string title = runs.size() == 1 ? runs.front().record.id : fmt::format("{} runs", runs.size());
+  const std::string title =
+      runs.size() == 1 ? runs.front().record.id : fmt::format("{} runs", runs.size());
   std::string body = runs.size() > 1 ? comparison(runs, all) : "";
   for (std::size_t i = 0; i < runs.size(); ++i) {
     body += run_section(runs[i], all[i]);
@@ -312,12 +344,16 @@ std::string render_report(const std::vector<ReportRun>& runs) {
   page += "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
   page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
-  page += "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src "
-          "'unsafe-inline'; img-src data:\">\n";
+  page +=
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'; script-src "
+      "'unsafe-inline'; img-src data:\">\n";
   page += fmt::format("<title>{}: {}</title>\n<style>\n", to_string(worst), escape_html(title));
   page += std::string(kAssetUplotCss) + "\n" + std::string(kAssetReportCss);
   page += "</style>\n</head>\n<body>\n<main>\n<h1>Muster report</h1>\n" + body + "</main>\n";
-  page += "<noscript><p>The charts need JavaScript; their figures are in the tables.</p></noscript>\n<script>\n";
+  page +=
+      "<noscript><p>The charts need JavaScript; their figures are in the "
+      "tables.</p></noscript>\n<script>\n";
   page += std::string(kAssetUplotJs) + "\n" + std::string(kAssetReportJs);
   page += "</script>\n</body>\n</html>\n";
   return page;

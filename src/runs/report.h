@@ -1,4 +1,5 @@
-// The report: one self-contained HTML page on one or several runs. No file but itself is needed to read it.
+// The report: one self-contained HTML page on one or several runs. No file but itself is needed to
+// read it.
 #pragma once
 
 #include <filesystem>
@@ -19,17 +20,19 @@ namespace muster::runs {
 /// All that a page says about a run. What is not there stays empty; the page says so.
 struct ReportRun {
   RunRecord record;
-  Verdict verdict;   ///< as verdict.json holds it; empty: not judged yet
+  Verdict verdict;  ///< as verdict.json holds it; empty: not judged yet
   std::vector<RankEvents> ranks;
   nlohmann::json versions, topology, environment;
   std::string manifest;
   std::vector<Checksum> files;  ///< as checksums.sha256 lists them
 };
 
-/// Reads the run directory. Failure: a file of it can't be parsed, located. A missing file is no failure.
+/// Reads the run directory. Failure: a file of it can't be parsed, located. A missing file is no
+/// failure.
 Result<ReportRun> load_report_run(const RunRecord& record);
 
-/// The page. Same input, same bytes. All text of the runs is escaped, and the page's own content policy forbids requests.
+/// The page. Same input, same bytes. All text of the runs is escaped, and the page's own content
+/// policy forbids requests.
 std::string render_report(const std::vector<ReportRun>& runs);
 
 /// Text as it may stand in HTML, in an element or between quotation marks.

@@ -23,7 +23,8 @@ Result<json> read_json(const fs::path& path) {
   }
   json value = json::parse(*text, nullptr, false);
   if (!value.is_object()) {
-    return Failure(error_at({path.string(), 1, 1}, "run-file", "this is not a JSON object", "the file as muster wrote it"));
+    return Failure(error_at({path.string(), 1, 1}, "run-file", "this is not a JSON object",
+                            "the file as muster wrote it"));
   }
   return value;
 }
@@ -70,7 +71,8 @@ Result<ReportRun> load_report_run(const RunRecord& record) {
   ReportRun run;
   run.record = record;
   const fs::path& directory = record.directory;
-  for (const auto& [name, into] : {std::pair{"versions.json", &run.versions}, {"topology.json", &run.topology},
+  for (const auto& [name, into] : {std::pair{"versions.json", &run.versions},
+                                   {"topology.json", &run.topology},
                                    {"environment.json", &run.environment}}) {
     auto value = read_json(directory / name);
     if (!value) {

@@ -15,11 +15,13 @@ namespace {
 constexpr std::size_t kMostSteps = 1000;
 constexpr std::size_t kMostRankLines = 8;
 
-std::vector<std::optional<double>> thin(const std::vector<std::optional<double>>& values, std::size_t blocks) {
+std::vector<std::optional<double>> thin(const std::vector<std::optional<double>>& values,
+                                        std::size_t blocks) {
   std::vector<std::optional<double>> out;
   for (std::size_t block = 0; block < blocks; ++block) {
     std::vector<double> present;
-    for (std::size_t i = block * values.size() / blocks; i < (block + 1) * values.size() / blocks; ++i) {
+    for (std::size_t i = block * values.size() / blocks; i < (block + 1) * values.size() / blocks;
+         ++i) {
       if (values[i]) {
         present.push_back(*values[i]);
       }
@@ -32,7 +34,8 @@ std::vector<std::optional<double>> thin(const std::vector<std::optional<double>>
 /// Leaves out lines without a point, and thins a long chart.
 void finish(Chart& chart) {
   std::erase_if(chart.lines, [](const Chart::Line& line) {
-    return std::none_of(line.values.begin(), line.values.end(), [](const auto& value) { return value.has_value(); });
+    return std::none_of(line.values.begin(), line.values.end(),
+                        [](const auto& value) { return value.has_value(); });
   });
   if (chart.steps.size() <= kMostSteps) {
     return;
@@ -47,8 +50,8 @@ void finish(Chart& chart) {
   chart.steps = std::move(steps);
 }
 
-Chart::Line line(const std::string& label, const std::vector<long long>& steps, const std::map<long long, Attempt::Event>& events,
-                 const char* key) {
+Chart::Line line(const std::string& label, const std::vector<long long>& steps,
+                 const std::map<long long, Attempt::Event>& events, const char* key) {
   Chart::Line out{label, {}, false};
   for (const long long step : steps) {
     const auto found = events.find(step);
@@ -57,7 +60,8 @@ Chart::Line line(const std::string& label, const std::vector<long long>& steps, 
   return out;
 }
 
-std::optional<double> median_after_first(const std::vector<Attempt::Event>& steps, const char* key) {
+std::optional<double> median_after_first(const std::vector<Attempt::Event>& steps,
+                                         const char* key) {
   std::vector<double> values;
   for (std::size_t i = steps.size() > 1 ? 1 : 0; i < steps.size(); ++i) {
     if (const auto value = number(*steps[i], key)) {
@@ -72,8 +76,8 @@ void add_charts(const std::vector<RankView>& ranks, const RankView& witness, Ser
   for (const auto& [step, event] : witness.steps) {
     all.insert(step);
   }
-  const auto evaluated =
-      std::find_if(ranks.begin(), ranks.end(), [](const RankView& rank) { return !rank.evals.empty(); });
+  const auto evaluated = std::find_if(ranks.begin(), ranks.end(),
+                                      [](const RankView& rank) { return !rank.evals.empty(); });
   if (evaluated != ranks.end()) {
     for (const auto& [step, event] : evaluated->evals) {
       all.insert(step);
@@ -95,9 +99,18 @@ void add_charts(const std::vector<RankView>& ranks, const RankView& witness, Ser
       waits.title += fmt::format(" (the first {} of {} ranks)", kMostRankLines, ranks.size());
     }
   }
-  for (Chart chart : {loss, Chart{"Throughput", "tokens/s", steps, {line("all ranks", steps, witness.steps, "tokens_per_second")}},
-                      Chart{"Learning rate", "", steps, {line("learning rate", steps, witness.steps, "lr")}},
-                      Chart{"Gradient norm", "", steps, {line("before clipping", steps, witness.steps, "grad_norm")}}, waits}) {
+  for (Chart chart :
+       {loss,
+        Chart{"Throughput",
+              "tokens/s",
+              steps,
+              {line("all ranks", steps, witness.steps, "tokens_per_second")}},
+        Chart{"Learning rate", "", steps, {line("learning rate", steps, witness.steps, "lr")}},
+        Chart{"Gradient norm",
+              "",
+              steps,
+              {line("before clipping", steps, witness.steps, "grad_norm")}},
+        waits}) {
     finish(chart);
     if (!chart.lines.empty()) {
       out.charts.push_back(std::move(chart));
@@ -126,8 +139,8 @@ Series series(const std::vector<RankEvents>& events) {
       out.eval_loss = number(*rank.evals.rbegin()->second, "loss");
     }
   }
-  const auto witness =
-      std::find_if(ranks.begin(), ranks.end(), [](const RankView& rank) { return !rank.steps.empty(); });
+  const auto witness = std::find_if(ranks.begin(), ranks.end(),
+                                    [](const RankView& rank) { return !rank.steps.empty(); });
   if (witness == ranks.end()) {
     return out;
   }
@@ -144,7 +157,8 @@ Series series(const std::vector<RankEvents>& events) {
   return out;
 }
 
-Chart overlay(const std::string& title, const std::string& unit, const std::vector<std::pair<std::string, const Chart*>>& runs) {
+Chart overlay(const std::string& title, const std::string& unit,
+              const std::vector<std::pair<std::string, const Chart*>>& runs) {
   std::set<long long> all;
   for (const auto& [label, chart] : runs) {
     all.insert(chart->steps.begin(), chart->steps.end());

@@ -33,16 +33,20 @@ struct RankFigures {
 };
 
 struct Series {
-  std::vector<Chart> charts;  ///< loss, throughput, learning rate, gradient norm, waits; those that have points
+  std::vector<Chart>
+      charts;  ///< loss, throughput, learning rate, gradient norm, waits; those that have points
   std::vector<RankFigures> ranks;
   std::optional<long long> steps;
-  std::optional<double> first_loss, last_loss, eval_loss, tokens_per_second, mfu, seconds, start_to_first_step;
+  std::optional<double> first_loss, last_loss, eval_loss, tokens_per_second, mfu, seconds,
+      start_to_first_step;
 };
 
-/// Charts are thinned to at most 1,000 steps: the median of each block of steps, missing points left out.
+/// Charts are thinned to at most 1,000 steps: the median of each block of steps, missing points
+/// left out.
 Series series(const std::vector<RankEvents>& ranks);
 
 /// One chart of the same line of several runs, each run a line; steps are the union.
-Chart overlay(const std::string& title, const std::string& unit, const std::vector<std::pair<std::string, const Chart*>>& runs);
+Chart overlay(const std::string& title, const std::string& unit,
+              const std::vector<std::pair<std::string, const Chart*>>& runs);
 
 }  // namespace muster::runs

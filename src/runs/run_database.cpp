@@ -3,8 +3,8 @@
 #include <array>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sqlite3.h>
+#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 
@@ -15,7 +15,8 @@ namespace {
 constexpr std::array kMigrations{
     "CREATE TABLE runs ("
     "  id TEXT PRIMARY KEY, case_name TEXT NOT NULL, target TEXT NOT NULL, profile TEXT NOT NULL,"
-    "  state TEXT NOT NULL, outcome TEXT, created TEXT NOT NULL, ended TEXT, directory TEXT NOT NULL,"
+    "  state TEXT NOT NULL, outcome TEXT, created TEXT NOT NULL, ended TEXT, directory TEXT NOT "
+    "NULL,"
     "  record TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE INDEX runs_created ON runs (created);",
     "ALTER TABLE runs ADD COLUMN cancel_requested INTEGER NOT NULL DEFAULT 0;",
@@ -24,13 +25,16 @@ constexpr std::array kMigrations{
 /// A prepared statement that is finalised at the end of its scope.
 class Statement {
  public:
-  Statement(sqlite3* handle, const char* sql) { sqlite3_prepare_v2(handle, sql, -1, &statement_, nullptr); }
+  Statement(sqlite3* handle, const char* sql) {
+    sqlite3_prepare_v2(handle, sql, -1, &statement_, nullptr);
+  }
   ~Statement() { sqlite3_finalize(statement_); }
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
   void bind(int index, const std::string& text) {
-    sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+    sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()),
+                      SQLITE_TRANSIENT);
   }
   int step() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
   std::string text(int column) const {
@@ -43,12 +47,15 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-bool damaged(int code) { return (code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT; }
+bool damaged(int code) {
+  return (code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_CORRUPT;
+}
 
 /// Moves a damaged database and its journals out of the way, never over an earlier one.
 Result<void> set_aside(const std::filesystem::path& file) {
   std::filesystem::path aside;
-  for (int n = 1; std::filesystem::exists(aside = fmt::format("{}.damaged-{}", file.string(), n)); ++n) {
+  for (int n = 1; std::filesystem::exists(aside = fmt::format("{}.damaged-{}", file.string(), n));
+       ++n) {
   }
   std::error_code error;
   std::filesystem::rename(file, aside, error);
@@ -57,7 +64,8 @@ Result<void> set_aside(const std::filesystem::path& file) {
     std::filesystem::rename(file.string() + suffix, aside.string() + suffix, none);
   }
   if (error) {
-    return failure("runs-database", fmt::format("{} is damaged and can't be set aside: {}", file.string(), error.message()));
+    return failure("runs-database", fmt::format("{} is damaged and can't be set aside: {}",
+                                                file.string(), error.message()));
   }
   return {};
 }
@@ -65,20 +73,24 @@ Result<void> set_aside(const std::filesystem::path& file) {
 }  // namespace
 
 Failure RunDatabase::error(const std::string& what) const {
-  return failure("runs-database", fmt::format("{}: can't {}: {}", file_.string(), what, sqlite3_errmsg(handle_)));
+  return failure("runs-database",
+                 fmt::format("{}: can't {}: {}", file_.string(), what, sqlite3_errmsg(handle_)));
 }
 
 Result<RunDatabase::Opened> RunDatabase::open(const std::filesystem::path& file) {
   for (int attempt = 0;; ++attempt) {
     sqlite3* handle = nullptr;
-    const int code = sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    const int code =
+        sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
     std::shared_ptr<RunDatabase> database(new RunDatabase(handle, file));
     if (code != SQLITE_OK) {
       return database->error("open the run store");
     }
     sqlite3_busy_timeout(handle, 5000);
-    // WAL is refused on some network file systems; the default journal works there, so the answer does not matter.
-    int state = sqlite3_exec(handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;", nullptr, nullptr, nullptr);
+    // WAL is refused on some network file systems; the default journal works there, so the answer
+    // does not matter.
+    int state = sqlite3_exec(handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;", nullptr,
+                             nullptr, nullptr);
     if (!damaged(state)) {
       Statement check(handle, "PRAGMA quick_check(1)");
       state = check.step();
@@ -101,7 +113,9 @@ Result<RunDatabase::Opened> RunDatabase::open(const std::filesystem::path& file)
   }
 }
 
-RunDatabase::~RunDatabase() { sqlite3_close(handle_); }
+RunDatabase::~RunDatabase() {
+  sqlite3_close(handle_);
+}
 
 Result<bool> RunDatabase::migrate() {
   // One transaction that excludes other writers: two processes that start at once migrate once.
@@ -121,8 +135,8 @@ Result<bool> RunDatabase::migrate() {
   };
   if (version > static_cast<int>(kMigrations.size())) {
     return give_up(failure("runs-database-newer",
-                           fmt::format("{} has schema version {}, this muster knows {}", file_.string(), version,
-                                       kMigrations.size()),
+                           fmt::format("{} has schema version {}, this muster knows {}",
+                                       file_.string(), version, kMigrations.size()),
                            "use the newer muster that wrote it"));
   }
   for (std::size_t next = static_cast<std::size_t>(version); next < kMigrations.size(); ++next) {
@@ -139,9 +153,11 @@ Result<bool> RunDatabase::migrate() {
 
 Result<void> RunDatabase::put(const RunRecord& record) {
   Statement put(handle_,
-                "INSERT INTO runs (id, case_name, target, profile, state, outcome, created, ended, directory, record)"
+                "INSERT INTO runs (id, case_name, target, profile, state, outcome, created, ended, "
+                "directory, record)"
                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-                " ON CONFLICT (id) DO UPDATE SET case_name=?2, target=?3, profile=?4, state=?5, outcome=?6, created=?7,"
+                " ON CONFLICT (id) DO UPDATE SET case_name=?2, target=?3, profile=?4, state=?5, "
+                "outcome=?6, created=?7,"
                 " ended=?8, directory=?9, record=?10");
   put.bind(1, record.id);
   put.bind(2, record.case_name);
@@ -200,11 +216,13 @@ Result<bool> RunDatabase::cancel_requested(const std::string& id) {
 }
 
 Result<std::vector<RunRecord>> RunDatabase::all() {
-  Statement ask(handle_, "SELECT id, record, cancel_requested FROM runs ORDER BY created DESC, id DESC");
+  Statement ask(handle_,
+                "SELECT id, record, cancel_requested FROM runs ORDER BY created DESC, id DESC");
   std::vector<RunRecord> records;
   int code = SQLITE_DONE;
   while ((code = ask.step()) == SQLITE_ROW) {
-    auto record = parse_run_record(ask.text(1), fmt::format("{} (row {})", file_.string(), ask.text(0)));
+    auto record =
+        parse_run_record(ask.text(1), fmt::format("{} (row {})", file_.string(), ask.text(0)));
     if (!record) {
       continue;
     }

@@ -33,11 +33,13 @@ class RunDatabase {
   Result<void> request_cancel(const std::string& id);
   Result<bool> cancel_requested(const std::string& id);
 
-  /// Newest first; equal times by id, descending. A row that can't be read is left out: its directory remakes it.
+  /// Newest first; equal times by id, descending. A row that can't be read is left out: its
+  /// directory remakes it.
   Result<std::vector<RunRecord>> all();
 
  private:
-  RunDatabase(sqlite3* handle, std::filesystem::path file) : handle_(handle), file_(std::move(file)) {}
+  RunDatabase(sqlite3* handle, std::filesystem::path file)
+      : handle_(handle), file_(std::move(file)) {}
   Result<bool> migrate();  ///< true: from nothing
   Failure error(const std::string& what) const;
 

@@ -18,16 +18,19 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::pair<RunState, const char*>, 8> kStates{{{RunState::kSubmitted, "submitted"},
-                                                                   {RunState::kRunning, "running"},
-                                                                   {RunState::kPassed, "passed"},
-                                                                   {RunState::kFailed, "failed"},
-                                                                   {RunState::kUnknown, "unknown"},
-                                                                   {RunState::kCancelled, "cancelled"},
-                                                                   {RunState::kInterrupted, "interrupted"},
-                                                                   {RunState::kTimedOut, "timed out"}}};
+constexpr std::array<std::pair<RunState, const char*>, 8> kStates{
+    {{RunState::kSubmitted, "submitted"},
+     {RunState::kRunning, "running"},
+     {RunState::kPassed, "passed"},
+     {RunState::kFailed, "failed"},
+     {RunState::kUnknown, "unknown"},
+     {RunState::kCancelled, "cancelled"},
+     {RunState::kInterrupted, "interrupted"},
+     {RunState::kTimedOut, "timed out"}}};
 
-double to_seconds(TimePoint when) { return std::chrono::duration<double>(when.time_since_epoch()).count(); }
+double to_seconds(TimePoint when) {
+  return std::chrono::duration<double>(when.time_since_epoch()).count();
+}
 
 /// RFC 3339 for people, seconds since the epoch for programs.
 void put_time(json& into, const std::string& name, const std::optional<TimePoint>& when) {
@@ -61,8 +64,8 @@ std::optional<Outcome> parse_outcome(std::string_view text) {
   return std::nullopt;
 }
 
-/// Field 22 of /proc/PID/stat, counted after the parenthesised name, which may hold anything. 0: no such process, or
-/// one that has ended and only waits to be reaped.
+/// Field 22 of /proc/PID/stat, counted after the parenthesised name, which may hold anything. 0: no
+/// such process, or one that has ended and only waits to be reaped.
 std::uint64_t start_ticks_of(int pid) {
   std::ifstream in(fmt::format("/proc/{}/stat", pid));
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
@@ -105,7 +108,9 @@ std::optional<RunState> parse_run_state(std::string_view text) {
   return std::nullopt;
 }
 
-bool is_final(RunState state) { return state != RunState::kSubmitted && state != RunState::kRunning; }
+bool is_final(RunState state) {
+  return state != RunState::kSubmitted && state != RunState::kRunning;
+}
 
 RunState state_of(Outcome outcome) {
   switch (outcome) {
@@ -129,7 +134,8 @@ LauncherIds ids_of_process(int pid) {
 }
 
 bool process_alive(const LauncherIds& ids) {
-  return ids.pid > 0 && ids.start_ticks != 0 && ids.host == host_name() && start_ticks_of(ids.pid) == ids.start_ticks;
+  return ids.pid > 0 && ids.start_ticks != 0 && ids.host == host_name() &&
+         start_ticks_of(ids.pid) == ids.start_ticks;
 }
 
 json to_json(const RunRecord& record) {
@@ -160,8 +166,9 @@ json to_json(const RunRecord& record) {
     launcher["pgid"] = ids.pgid;
     launcher["start_ticks"] = ids.start_ticks;
   }
-  for (const auto& [name, value] :
-       {std::pair{"host", &ids.host}, {"slurm_job_id", &ids.slurm_job_id}, {"slurm_cluster", &ids.slurm_cluster}}) {
+  for (const auto& [name, value] : {std::pair{"host", &ids.host},
+                                    {"slurm_job_id", &ids.slurm_job_id},
+                                    {"slurm_cluster", &ids.slurm_cluster}}) {
     if (!value->empty()) {
       launcher[name] = *value;
     }
@@ -174,10 +181,12 @@ Result<RunRecord> parse_run_record(const std::string& text, const std::string& f
   const Position where{file, 1, 1};
   const json in = json::parse(text, nullptr, false);
   if (!in.is_object()) {
-    return Failure(error_at(where, "run-record", "this is not the record of a run", "a JSON object, as muster writes it"));
+    return Failure(error_at(where, "run-record", "this is not the record of a run",
+                            "a JSON object, as muster writes it"));
   }
   if (const auto version = in.find("schema_version"); version == in.end() || *version != 1) {
-    return Failure(error_at(where, "run-record-version", "this record has another schema_version than 1",
+    return Failure(error_at(where, "run-record-version",
+                            "this record has another schema_version than 1",
                             "a record written by this version of muster"));
   }
   RunRecord record;
@@ -195,7 +204,8 @@ Result<RunRecord> parse_run_record(const std::string& text, const std::string& f
     get_to(in, "command", record.command);
     const auto state = parse_run_state(in.at("state").get<std::string>());
     if (!state) {
-      return Failure(error_at(where, "run-record", fmt::format("unknown state \"{}\"", in["state"].get<std::string>())));
+      return Failure(error_at(where, "run-record",
+                              fmt::format("unknown state \"{}\"", in["state"].get<std::string>())));
     }
     record.state = *state;
     record.created = get_time(in, "created").value_or(TimePoint{});
@@ -215,7 +225,9 @@ Result<RunRecord> parse_run_record(const std::string& text, const std::string& f
     get_to(launcher, "slurm_job_id", record.launcher.slurm_job_id);
     get_to(launcher, "slurm_cluster", record.launcher.slurm_cluster);
   } catch (const json::exception& error) {
-    return Failure(error_at(where, "run-record", fmt::format("a field is missing or of another type: {}", error.what())));
+    return Failure(
+        error_at(where, "run-record",
+                 fmt::format("a field is missing or of another type: {}", error.what())));
   }
   return record;
 }

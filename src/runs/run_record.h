@@ -1,4 +1,5 @@
-// What is known about one run: the row of the store, also kept as RUN/run.json so that the row can be remade.
+// What is known about one run: the row of the store, also kept as RUN/run.json so that the row can
+// be remade.
 #pragma once
 
 #include <chrono>
@@ -17,7 +18,7 @@
 namespace muster::runs {
 
 enum class RunState {
-  kSubmitted,    ///< made or queued, nothing has run yet
+  kSubmitted,  ///< made or queued, nothing has run yet
   kRunning,
   kPassed,       ///< judged: pass
   kFailed,       ///< judged: fail
@@ -39,9 +40,10 @@ RunState state_of(Outcome outcome);
 
 /// How to find the job again. Zero and empty mean "not known".
 struct LauncherIds {
-  int pid = 0;                   ///< of mpirun or the one process, on `host`
-  int pgid = 0;                  ///< its process group
-  std::uint64_t start_ticks = 0; ///< its start (field 22 of /proc/PID/stat): tells a recycled pid apart
+  int pid = 0;   ///< of mpirun or the one process, on `host`
+  int pgid = 0;  ///< its process group
+  std::uint64_t start_ticks =
+      0;  ///< its start (field 22 of /proc/PID/stat): tells a recycled pid apart
   std::string host;
   std::string slurm_job_id;
   std::string slurm_cluster;
@@ -57,22 +59,23 @@ using TimePoint = std::chrono::system_clock::time_point;
 
 struct RunRecord {
   std::string id;
-  std::string case_name;  ///< as resolved, e.g. training/native/llama/tiny
-  std::string target;     ///< local, slurm, …
-  std::string profile;    ///< smoke, full, …; empty: none
+  std::string case_name;            ///< as resolved, e.g. training/native/llama/tiny
+  std::string target;               ///< local, slurm, …
+  std::string profile;              ///< smoke, full, …; empty: none
   std::filesystem::path directory;  ///< absolute
   int nodes = 1;
-  int world = 1;          ///< ranks asked for
+  int world = 1;  ///< ranks asked for
   RunState state = RunState::kSubmitted;
-  std::string note;       ///< one sentence on the state, e.g. "checkpoints could not be written: disk full"
+  std::string
+      note;  ///< one sentence on the state, e.g. "checkpoints could not be written: disk full"
   bool cancel_requested = false;
   LauncherIds launcher;
   std::vector<std::string> command;  ///< muster's own, redacted
   TimePoint created{};
   std::optional<TimePoint> started;
   std::optional<TimePoint> ended;
-  std::optional<int> exit_code;   ///< of the launcher
-  std::optional<Outcome> outcome; ///< once judged
+  std::optional<int> exit_code;    ///< of the launcher
+  std::optional<Outcome> outcome;  ///< once judged
 };
 
 /// The record as RUN/run.json holds it; `schema_version` 1.

@@ -26,7 +26,8 @@ constexpr const char* kRecordFile = "run.json";
 
 template <typename Json>
 Result<void> write_json(const fs::path& path, const Json& value) {
-  return real_file_system().write(path, value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return real_file_system().write(path,
+                                  value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 Result<RunRecord> read_record(const fs::path& directory) {
@@ -49,7 +50,8 @@ std::vector<std::string> redacted(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) {
     const bool flag = argument.starts_with("--") && argument.find('=') == std::string::npos;
     const bool names_secret = flag && is_secret_name(std::string_view(argument).substr(2));
-    argument = secret_follows && !flag ? std::string(kRedacted) : redactor.redact(std::string_view(argument));
+    argument = secret_follows && !flag ? std::string(kRedacted)
+                                       : redactor.redact(std::string_view(argument));
     secret_follows = names_secret;
   }
   return arguments;
@@ -61,14 +63,16 @@ Failure occupied(const fs::path& directory, const std::string& run) {
   if (const auto holder = DirectoryLock::holder(directory)) {
     message += fmt::format(", in use by process {} on {}", holder->pid, holder->host);
   }
-  return failure("directory-in-use", std::move(message), "choose another directory, or resume that run");
+  return failure("directory-in-use", std::move(message),
+                 "choose another directory, or resume that run");
 }
 
 /// A run of this machine that says it goes on, while nobody is at work on it.
 bool abandoned(const RunRecord& record) {
-  return !is_final(record.state) && record.target == "local" && record.launcher.slurm_job_id.empty() &&
-         record.launcher.host == ids_of_process(::getpid()).host && !process_alive(record.launcher) &&
-         !DirectoryLock::holder(record.directory);
+  return !is_final(record.state) && record.target == "local" &&
+         record.launcher.slurm_job_id.empty() &&
+         record.launcher.host == ids_of_process(::getpid()).host &&
+         !process_alive(record.launcher) && !DirectoryLock::holder(record.directory);
 }
 
 unsigned random_number() {
@@ -84,22 +88,28 @@ std::string make_run_id(TimePoint when, const std::string& case_name, unsigned r
     if (c == '/') {
       parts.emplace_back();
     } else {
-      const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
+      const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                         (c >= '0' && c <= '9') || c == '.' || c == '_';
       parts.back() += plain ? c : '-';
     }
   }
   std::erase(parts, "");
   std::string name;
-  for (std::size_t i = parts.size() - std::min<std::size_t>(parts.size(), 2); i < parts.size(); ++i) {
+  for (std::size_t i = parts.size() - std::min<std::size_t>(parts.size(), 2); i < parts.size();
+       ++i) {
     name += parts[i] + "-";
   }
   const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(when);
-  return fmt::format("{:%Y%m%d-%H%M%S}-{}{:04x}", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), name,
+  return fmt::format("{:%Y%m%d-%H%M%S}-{}{:04x}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), name,
                      random & 0xffffU);
 }
 
 Run::Run(RunRecord record, DirectoryLock lock, std::shared_ptr<RunDatabase> database, Clock& clock)
-    : record_(std::move(record)), lock_(std::move(lock)), database_(std::move(database)), clock_(&clock) {}
+    : record_(std::move(record)),
+      lock_(std::move(lock)),
+      database_(std::move(database)),
+      clock_(&clock) {}
 
 Result<void> Run::save() {
   if (auto written = write_json(record_.directory / kRecordFile, to_json(record_)); !written) {
@@ -129,14 +139,15 @@ Result<void> Run::set_launcher(const LauncherIds& ids) {
   return save();
 }
 
-Result<void> Run::finish(const Verdict& verdict, std::optional<int> launcher_exit, std::optional<RunState> state,
-                         std::string note) {
+Result<void> Run::finish(const Verdict& verdict, std::optional<int> launcher_exit,
+                         std::optional<RunState> state, std::string note) {
   const Redactor redactor = environment_redactor();
   Verdict clean;
   for (const Check& check : verdict.checks()) {
     clean.add(check.name, check.outcome, redactor.redact(std::string_view(check.evidence)));
   }
-  if (auto written = write_json(record_.directory / "verdict.json", verdict_document(clean)); !written) {
+  if (auto written = write_json(record_.directory / "verdict.json", verdict_document(clean));
+      !written) {
     return written;
   }
   record_.outcome = verdict.outcome();
@@ -189,9 +200,11 @@ Result<Run> RunStore::create(const RunSpec& spec) {
 
   for (int attempt = 0; attempt < 100; ++attempt) {
     record.id = make_run_id(record.created, spec.case_name, random_number());
-    record.directory = spec.directory.empty() ? root_ / record.id : fs::absolute(spec.directory).lexically_normal();
+    record.directory = spec.directory.empty() ? root_ / record.id
+                                              : fs::absolute(spec.directory).lexically_normal();
 
-    // Made beside its place with everything in it, locked, then moved there: nobody sees it half made or unlocked.
+    // Made beside its place with everything in it, locked, then moved there: nobody sees it half
+    // made or unlocked.
     const fs::path parent = record.directory.parent_path();
     const fs::path fresh = parent / fmt::format(".new-{}", record.id);
     if (auto made = real_file_system().make_directories(parent); !made) {
@@ -202,7 +215,8 @@ Result<Run> RunStore::create(const RunSpec& spec) {
       if (!error) {
         continue;  // the same four digits in the same second
       }
-      return failure("run-directory", fmt::format("can't make {}: {}", fresh.string(), error.message()));
+      return failure("run-directory",
+                     fmt::format("can't make {}: {}", fresh.string(), error.message()));
     }
     const auto give_up = [&](Failure why) {
       std::error_code ignored;
@@ -221,12 +235,14 @@ Result<Run> RunStore::create(const RunSpec& spec) {
       if (const auto there = read_record(record.directory)) {
         return give_up(occupied(record.directory, there->id));
       }
-      if (spec.directory.empty() && (error == std::errc::directory_not_empty || error == std::errc::file_exists)) {
+      if (spec.directory.empty() &&
+          (error == std::errc::directory_not_empty || error == std::errc::file_exists)) {
         give_up(failure("", ""));
         continue;
       }
       return give_up(failure("run-directory",
-                             fmt::format("can't make the run directory {}: {}", record.directory.string(), error.message()),
+                             fmt::format("can't make the run directory {}: {}",
+                                         record.directory.string(), error.message()),
                              "a directory that is empty or not there yet"));
     }
     if (auto put = database_->put(record); !put) {
@@ -267,17 +283,20 @@ Result<RunRecord> RunStore::find(const std::string& id_or_prefix) {
     return all.error();
   }
   if (all->empty()) {
-    return failure("run-unknown", fmt::format("there is no run \"{}\": {} holds none", id_or_prefix, root_.string()),
-                   "muster run CASE makes one");
+    return failure(
+        "run-unknown",
+        fmt::format("there is no run \"{}\": {} holds none", id_or_prefix, root_.string()),
+        "muster run CASE makes one");
   }
   if (id_or_prefix == "last") {
     return all->front();
   }
-  const fs::path as_path = fs::absolute(id_or_prefix).lexically_normal();
+  const fs::path as_path = (fs::current_path() / id_or_prefix).lexically_normal();
   std::vector<const RunRecord*> matches;
   std::vector<std::string> ids;
   for (const RunRecord& record : *all) {
-    if (record.id == id_or_prefix || record.directory == as_path || record.directory / "" == as_path) {
+    if (record.id == id_or_prefix || record.directory == as_path ||
+        record.directory / "" == as_path) {
       return record;
     }
     ids.push_back(record.id);
@@ -293,7 +312,8 @@ Result<RunRecord> RunStore::find(const std::string& id_or_prefix) {
     for (std::size_t i = 0; i < std::min<std::size_t>(matches.size(), 5); ++i) {
       candidates += (i == 0 ? "" : ", ") + matches[i]->id;
     }
-    return failure("run-ambiguous", fmt::format("\"{}\" is the start of {} runs", id_or_prefix, matches.size()),
+    return failure("run-ambiguous",
+                   fmt::format("\"{}\" is the start of {} runs", id_or_prefix, matches.size()),
                    (matches.size() > 5 ? "for example " : "one of ") + candidates);
   }
   const auto close = did_you_mean(id_or_prefix, ids);
@@ -357,7 +377,8 @@ Result<void> RunStore::reconcile() {
     return names.error();
   }
   for (const std::string& name : *names) {
-    if (name.starts_with('.') || by_id.contains(name) || !real_file_system().exists(root_ / name / kRecordFile)) {
+    if (name.starts_with('.') || by_id.contains(name) ||
+        !real_file_system().exists(root_ / name / kRecordFile)) {
       continue;
     }
     // A record that can't be read is no run; the others must not suffer for it.
@@ -383,7 +404,9 @@ Result<void> RunStore::reconcile() {
         auto lock = DirectoryLock::acquire(record->directory);
         if (lock) {
           Run run(*record, std::move(*lock), database_, *clock_);
-          if (auto set = run.set_state(RunState::kUnknown, "muster ended before it had judged this run"); !set) {
+          if (auto set =
+                  run.set_state(RunState::kUnknown, "muster ended before it had judged this run");
+              !set) {
             return set;
           }
         }

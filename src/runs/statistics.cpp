@@ -26,7 +26,9 @@ void reduce(std::vector<double>& x, std::vector<double>& y) {
   y = std::move(ry);
 }
 
-double normal_tail(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }
+double normal_tail(double z) {
+  return 0.5 * std::erfc(z / std::sqrt(2.0));
+}
 
 }  // namespace
 

@@ -7,16 +7,16 @@
 #include <limits>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <rapidcheck/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "testing.h"
 
 namespace muster::runs {
 namespace {
 
-using nlohmann::json;
 using muster::testing::TemporaryDirectory;
+using nlohmann::json;
 
 std::string slurp(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -85,7 +85,8 @@ TEST(EventWriter, AFolderThatCantBeMadeIsReported) {
   EXPECT_FALSE(writer.write({{"event", "start"}}));
 }
 
-// Cut a file of three lines at every byte, take it up again, write one more: only whole lines are left, numbered on.
+// Cut a file of three lines at every byte, take it up again, write one more: only whole lines are
+// left, numbered on.
 TEST(EventWriter, TakesUpAFileTornAtAnyByte) {
   TemporaryDirectory directory;
   const auto path = directory.path() / "m.jsonl";
@@ -141,8 +142,10 @@ TEST(ParseEvents, ALastLineWithoutItsNewlineCountsWhenItIsWhole) {
 }
 
 TEST(ParseEvents, NamesTheLineThatIsBad) {
-  for (const std::string bad : {"garbage", "[]", "{}", "{\"event\": 3}", "", "{\"event\":\"a\"}{}"}) {
-    const auto events = parse_events("{\"event\":\"start\"}\n" + bad + "\n{\"event\":\"end\"}\n", "m.jsonl");
+  for (const std::string bad :
+       {"garbage", "[]", "{}", "{\"event\": 3}", "", "{\"event\":\"a\"}{}"}) {
+    const auto events =
+        parse_events("{\"event\":\"start\"}\n" + bad + "\n{\"event\":\"end\"}\n", "m.jsonl");
     ASSERT_FALSE(events.ok()) << bad;
     ASSERT_EQ(events.findings().size(), 1U) << bad;
     EXPECT_EQ(events.findings()[0].where, (Position{"m.jsonl", 2, 1})) << bad;
@@ -150,7 +153,8 @@ TEST(ParseEvents, NamesTheLineThatIsBad) {
 }
 
 TEST(ParseEvents, NoticesALostLine) {
-  const auto lines = read_event_lines("{\"event\":\"a\",\"seq\":0}\n{\"event\":\"c\",\"seq\":2}\n", "m");
+  const auto lines =
+      read_event_lines("{\"event\":\"a\",\"seq\":0}\n{\"event\":\"c\",\"seq\":2}\n", "m");
   ASSERT_EQ(lines.findings.size(), 1U);
   EXPECT_EQ(lines.findings[0].rule, "events-sequence");
   EXPECT_EQ(lines.findings[0].where.line, 2);

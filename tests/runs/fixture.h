@@ -20,8 +20,8 @@ struct RunShape {
   std::string transport = "mpi";
 };
 
-/// Events of one rank: start, peak, data, steps 1…n with a falling loss and a fixed wobble, one evaluation, a checkpoint
-/// that reloads, the end.
+/// Events of one rank: start, peak, data, steps 1…n with a falling loss and a fixed wobble, one
+/// evaluation, a checkpoint that reloads, the end.
 inline std::vector<json> good_events(const RunShape& shape, int rank) {
   const std::string hash = "5f1e0c9a7b3d2e4f5a6b7c8d9e0f1a2b";
   std::vector<json> events;
@@ -40,10 +40,19 @@ inline std::vector<json> good_events(const RunShape& shape, int rank) {
                     {"parameters", 1000000},
                     {"tokens_per_step", 1024},
                     {"flops_per_token", 6.5e6},
-                    {"versions", {{"muster", "0.1.0"}, {"libtorch", "1.13.0"}, {"mpi", "Open MPI 4.1.4"}, {"compiler", "GCC 12.2"}}},
+                    {"versions",
+                     {{"muster", "0.1.0"},
+                      {"libtorch", "1.13.0"},
+                      {"mpi", "Open MPI 4.1.4"},
+                      {"compiler", "GCC 12.2"}}},
                     {"time", 1.0}});
   events.push_back({{"event", "peak"}, {"dtype", "bf16"}, {"flops_per_second", 4.0e11}});
-  events.push_back({{"event", "data"}, {"tokens", 900000}, {"vocabulary", 512}, {"shards", 1}, {"tokenizer", "bpe:512"}, {"hash", "d"}});
+  events.push_back({{"event", "data"},
+                    {"tokens", 900000},
+                    {"vocabulary", 512},
+                    {"shards", 1},
+                    {"tokenizer", "bpe:512"},
+                    {"hash", "d"}});
   for (int step = 1; step <= shape.steps; ++step) {
     const double wobble = 0.05 * std::sin(step * 2.3);
     const double seconds = 0.5 + 0.01 * std::cos(step * 1.7 + rank);
@@ -61,9 +70,24 @@ inline std::vector<json> good_events(const RunShape& shape, int rank) {
                       {"time", 2.0 + step}});
   }
   events.push_back({{"event", "eval"}, {"step", shape.steps}, {"loss", 4.1}, {"tokens", 4096}});
-  events.push_back({{"event", "checkpoint"}, {"step", shape.steps}, {"path", "out/checkpoints/x"}, {"hash", hash}, {"bytes", 12000000}, {"seconds", 0.2}});
-  events.push_back({{"event", "reload"}, {"step", shape.steps}, {"path", "out/checkpoints/x"}, {"hash", hash}, {"saved_hash", hash}});
-  events.push_back({{"event", "end"}, {"step", shape.steps}, {"reason", "complete"}, {"parameter_hash", hash}, {"peak_memory", 900000000}, {"seconds", 22.0}, {"start_to_first_step_seconds", 1.5}});
+  events.push_back({{"event", "checkpoint"},
+                    {"step", shape.steps},
+                    {"path", "out/checkpoints/x"},
+                    {"hash", hash},
+                    {"bytes", 12000000},
+                    {"seconds", 0.2}});
+  events.push_back({{"event", "reload"},
+                    {"step", shape.steps},
+                    {"path", "out/checkpoints/x"},
+                    {"hash", hash},
+                    {"saved_hash", hash}});
+  events.push_back({{"event", "end"},
+                    {"step", shape.steps},
+                    {"reason", "complete"},
+                    {"parameter_hash", hash},
+                    {"peak_memory", 900000000},
+                    {"seconds", 22.0},
+                    {"start_to_first_step_seconds", 1.5}});
   return events;
 }
 
@@ -105,7 +129,9 @@ inline Expectations ask_all(int world = 2, long long steps = 40) {
   return asked;
 }
 
-inline LauncherResult exited(int code = 0) { return {LauncherResult::End::kExited, code, ""}; }
+inline LauncherResult exited(int code = 0) {
+  return {LauncherResult::End::kExited, code, ""};
+}
 
 inline const Check& check(const Verdict& verdict, const std::string& name) {
   for (const Check& one : verdict.checks()) {

@@ -77,7 +77,8 @@ RC_GTEST_PROP(Judge, WithoutARanksFileNoRunPasses, ()) {
   const auto files = any_run();
   auto ranks = read(files);
   const Verdict before = judge_files(files);
-  ranks.erase(ranks.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(ranks.size())));
+  ranks.erase(ranks.begin() +
+              *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(ranks.size())));
   const Verdict after = judge(ask_all(static_cast<int>(files.size()), 12), ranks, exited());
   RC_ASSERT(after.outcome() != Outcome::kPass);
   if (!ranks.empty()) {
@@ -89,8 +90,10 @@ RC_GTEST_PROP(Judge, WithoutAnyOneEventNoRunPasses, ()) {
   auto files = any_run();
   auto& file = files[*rc::gen::inRange<std::size_t>(0, files.size())];
   auto lines = lines_of(file);
-  lines.erase(lines.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(lines.size())));
-  const bool only_the_error = file.find("\"error\"") != std::string::npos && join(lines).find("\"error\"") == std::string::npos;
+  lines.erase(lines.begin() +
+              *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(lines.size())));
+  const bool only_the_error = file.find("\"error\"") != std::string::npos &&
+                              join(lines).find("\"error\"") == std::string::npos;
   RC_PRE(!only_the_error);  // the last line of its file: a process killed before it had written it
   file = join(lines);
   RC_ASSERT(judge_files(files).outcome() != Outcome::kPass);
@@ -109,7 +112,8 @@ RC_GTEST_PROP(Judge, ACorruptLineNeverMakesAPass, ()) {
       line = line.substr(0, *rc::gen::inRange<std::size_t>(0, line.size()));
       break;
     case 1:
-      line[*rc::gen::inRange<std::size_t>(0, line.size())] = static_cast<char>(*rc::gen::inRange(1, 32));
+      line[*rc::gen::inRange<std::size_t>(0, line.size())] =
+          static_cast<char>(*rc::gen::inRange(1, 32));
       break;
     case 2:
       line = *rc::gen::string<std::string>();
@@ -120,7 +124,9 @@ RC_GTEST_PROP(Judge, ACorruptLineNeverMakesAPass, ()) {
   }
   RC_PRE(line != before);
   file = join(lines);
-  const bool may_pass = how == 1 && outcome == Outcome::kPass;  // a figure that lost its last digit to a tab is a figure
+  const bool may_pass =
+      how == 1 &&
+      outcome == Outcome::kPass;  // a figure that lost its last digit to a tab is a figure
   RC_ASSERT(may_pass || judge_files(files).outcome() != Outcome::kPass);
 }
 
@@ -131,10 +137,12 @@ RC_GTEST_PROP(Judge, AMissingFieldNeverMakesAPassOfAFailure, ()) {
   auto& events = ranks[*rc::gen::inRange<std::size_t>(0, ranks.size())].events;
   auto& victim = events[*rc::gen::inRange<std::size_t>(0, events.size())];
   auto field = victim.begin();
-  std::advance(field, *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(victim.size())));
+  std::advance(field,
+               *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(victim.size())));
   RC_PRE(field.key() != "event");  // without it the line is no event: ACorruptLineNeverMakesAPass
   victim.erase(field);
-  RC_ASSERT(judge(ask_all(static_cast<int>(files.size()), 12), ranks, exited()).outcome() != Outcome::kPass);
+  RC_ASSERT(judge(ask_all(static_cast<int>(files.size()), 12), ranks, exited()).outcome() !=
+            Outcome::kPass);
 }
 
 RC_GTEST_PROP(Judge, TheOrderOfTheFilesDoesNotMatter, ()) {

@@ -14,7 +14,8 @@ TEST(Median, OfFewValues) {
   EXPECT_EQ(median({3}), 3);
   EXPECT_EQ(median({9, 1}), 5);
   EXPECT_EQ(median({9, 1, 2}), 2);
-  EXPECT_EQ(median_absolute_deviation({1, 1, 2, 2, 4, 6, 9}), 1);  // the textbook's example: median 2
+  EXPECT_EQ(median_absolute_deviation({1, 1, 2, 2, 4, 6, 9}),
+            1);  // the textbook's example: median 2
 }
 
 TEST(Trend, AgreesWithFiguresComputedByHand) {
@@ -62,8 +63,10 @@ RC_GTEST_PROP(Median, LiesInTheMiddle, (const std::vector<int>& ints)) {
   RC_PRE(!ints.empty());
   const std::vector<double> values(ints.begin(), ints.end());
   const double middle = *median(values);
-  const auto below = std::count_if(values.begin(), values.end(), [&](double v) { return v < middle; });
-  const auto above = std::count_if(values.begin(), values.end(), [&](double v) { return v > middle; });
+  const auto below =
+      std::count_if(values.begin(), values.end(), [&](double v) { return v < middle; });
+  const auto above =
+      std::count_if(values.begin(), values.end(), [&](double v) { return v > middle; });
   RC_ASSERT(2 * below <= static_cast<long>(values.size()));
   RC_ASSERT(2 * above <= static_cast<long>(values.size()));
 }

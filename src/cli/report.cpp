@@ -1,0 +1,112 @@
+// muster report: one self-contained HTML page on one or several runs.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/output.h"
+#include "cli/context.h"
+#include "runs/report.h"
+#include "runs/run_store.h"
+
+namespace muster::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> runs;
+  std::string out;
+  bool open = false;
+};
+
+void open_page(Context& context, const std::filesystem::path& page) {
+  constexpr const char* kOpener = "xdg-open";
+  if (!context.processes.find(kOpener)) {
+    context.fail(
+        {warning_at({}, "report-open", fmt::format("there is no {} to open the page with", kOpener),
+                    "open " + page.string() + " in a browser")},
+        kExitUnverified);
+    return;
+  }
+  Command command;
+  command.argv = {kOpener, page.string()};
+  command.time_limit = std::chrono::seconds(20);
+  const auto opened = context.processes.run(command);
+  if (!opened) {
+    context.fail(opened.findings(), kExitUnverified);
+  } else if (opened->exit_code != 0) {
+    context.fail({warning_at({}, "report-open",
+                             fmt::format("{} exited with {}", kOpener, opened->exit_code))},
+                 kExitUnverified);
+  }
+}
+
+void report(Context& context, const Options& options) {
+  auto store = runs::RunStore::open(context.runs_dir(), context.clock);
+  if (!store) {
+    return context.fail(store.findings(), kExitInternal);
+  }
+  const std::vector<std::string> last{"last"};
+  std::vector<runs::ReportRun> chosen;
+  for (const std::string& name : options.runs.empty() ? last : options.runs) {
+    const auto record = store->find(name);
+    if (!record) {
+      return context.fail(record.findings(),
+                          options.runs.empty() ? kExitUnverified : kExitBadInput);
+    }
+    auto run = runs::load_report_run(*record);
+    if (!run) {
+      return context.fail(run.findings(), kExitBadInput);
+    }
+    chosen.push_back(std::move(*run));
+  }
+  std::filesystem::path page = options.out;
+  if (page.empty()) {
+    page = (chosen.size() == 1 ? chosen.front().record.directory : store->root()) / "report.html";
+  }
+  page = (context.directory / page).lexically_normal();
+  if (const auto written = context.files.write(page, runs::render_report(chosen)); !written) {
+    return context.fail(written.findings(), kExitInternal);
+  }
+
+  Output output;
+  output.name = "report";
+  output.text = page.string() + "\n";
+  output.rows = "runs";
+  output.columns = {{"RUN", "name"}, {"VERDICT", "verdict.outcome"}};
+  output.data["report"] = page.string();
+  auto& list = output.data["runs"] = nlohmann::ordered_json::array();
+  for (const runs::ReportRun& run : chosen) {
+    list.push_back({{"name", run.record.id},
+                    {"case", run.record.case_name},
+                    {"state", runs::to_string(run.record.state)},
+                    {"verdict", to_json(run.verdict)}});
+    for (const Check& check : run.verdict.worst_first()) {
+      output.checks.push_back(check);
+    }
+  }
+  context.print(output);
+  if (options.open) {
+    open_page(context, page);
+  }
+}
+
+}  // namespace
+
+void add_report(CLI::App& root, Context& context) {
+  CLI::App* sub =
+      root.add_subcommand("report", "Write one self-contained HTML page on one or several runs");
+  sub->group("Runs");
+  const auto options = std::make_shared<Options>();
+  sub->add_option("run", options->runs,
+                  "Runs: id, the beginning of one, directory, or last (the default)")
+      ->type_name("RUN");
+  sub->add_option("--out", options->out,
+                  "The page; default: report.html in the run's directory, or in that of all runs "
+                  "for several")
+      ->type_name("FILE");
+  sub->add_flag("--open", options->open, "Open the page in the browser");
+  sub->footer(
+      "Prints where the page is. It needs no other file and makes no request; the verdict comes "
+      "first.");
+  sub->callback([&context, options] { report(context, *options); });
+}
+
+}  // namespace muster::cli
