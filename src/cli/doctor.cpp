@@ -205,10 +205,12 @@ void diagnose(Context& context, const std::vector<std::string>& wanted) {
     }
     const bool ready = std::all_of(findings.begin(), findings.end(),
                                    [](const Finding& one) { return one.present; });
-    summary.push_back({{"name", capability.name},
-                       {"purpose", capability.purpose},
-                       {"ready", ready},
-                       {"mend", mending(findings)}});
+    nlohmann::ordered_json line;
+    line["name"] = capability.name;
+    line["purpose"] = capability.purpose;
+    line["ready"] = ready;
+    line["mend"] = mending(findings);
+    summary.push_back(std::move(line));
     all.insert(all.end(), findings.begin(), findings.end());
   }
   output.checks = verdict.checks();
