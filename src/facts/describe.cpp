@@ -33,7 +33,10 @@ Json accelerators_json(const Accelerators& accelerators) {
 Json network_json(const Network& network) {
   Json json = Json::object();
   put(json, "cards", network.cards);
-  put(json, "gbps", network.gbps);
+  if (network.gbps) {
+    const auto whole = static_cast<std::int64_t>(*network.gbps);
+    json["gbps"] = static_cast<double>(whole) == *network.gbps ? Json(whole) : Json(*network.gbps);
+  }
   Json efa = Json::object();
   put(efa, "count", network.efa_count);
   for (const Interface& interface : network.interfaces) {
