@@ -401,9 +401,12 @@ std::string Tokenizer::to_json() const {
   }
   Json steps = Json::array();
   for (const SplitStep& step : parts_.splitter.steps()) steps.push_back(text::to_json(step));
+  // The names are unique: appended without the search of operator[], which would take quadratic
+  // time.
   Json vocabulary = Json::object();
+  auto& words = vocabulary.get_ref<Json::object_t&>();
   for (const auto& [id, name] : names)
-    if (!only_added.contains(id)) vocabulary[name] = id;
+    if (!only_added.contains(id)) words.push_back({name, Json(id)});
   Json merges = Json::array();
   for (const auto& [left, right] : parts_.bpe.merges())
     merges.push_back(fmt::format("{} {}", names.at(left), names.at(right)));

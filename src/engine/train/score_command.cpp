@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -20,6 +21,9 @@ namespace muster::train {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// Models are made for up to 131,072 positions, but attention's memory grows with the square of it.
+constexpr std::int64_t kDefaultWindow = 2048;
 
 struct ScoreOptions {
   std::string model;
@@ -94,7 +98,8 @@ Result<Sequences> read_sequences(const ScoreOptions& options, const model::Llama
   if (!options.ids.empty()) return parse_sequences(*content, file, config.vocab_size);
   auto tokenizer = text::Tokenizer::read(tokenizer_path(options.model, options.tokenizer));
   if (!tokenizer) return tokenizer.error();
-  const auto window = options.window > 0 ? options.window : config.max_positions;
+  const auto window =
+      options.window > 0 ? options.window : std::min(config.max_positions, kDefaultWindow);
   return windows_of(*content, file, *tokenizer, window, config.vocab_size);
 }
 
@@ -150,9 +155,8 @@ void add_score(CLI::App& app, int& exit_code) {
   input->require_option(1);
   sub->add_option("--tokenizer", options->tokenizer,
                   "tokenizer.json for --text (default: the model's)");
-  sub->add_option(
-         "--window", options->window,
-         "Tokens of a window of --text (default: the positions that the model is made for)")
+  sub->add_option("--window", options->window,
+                  "Tokens of a window of --text (default: 2048, or what the model is made for)")
       ->check(CLI::PositiveNumber);
   sub->add_flag("--grad", options->gradients,
                 "Also the gradient norm of the mean cross-entropy, by parameter");

@@ -86,7 +86,10 @@ TEST_P(AgainstTransformers, LossAndGradientsAreEqual) {
 INSTANTIATE_TEST_SUITE_P(Reference, AgainstTransformers,
                          testing::Values(Case{"tied_llama3", reference_kernels},
                                          Case{"untied_head_dim", reference_kernels},
-                                         Case{"linear_bf16", reference_kernels}),
+                                         Case{"linear_bf16", reference_kernels},
+                                         Case{"tied_llama3", fused_kernels},
+                                         Case{"untied_head_dim", fused_kernels},
+                                         Case{"linear_bf16", fused_kernels}),
                          [](const auto& info) {
                            return std::string(info.param.name) + "_" + info.param.kernels().name();
                          });
