@@ -1,6 +1,7 @@
 // The checks on what was learned: figures are finite, the loss fell, the evaluation is in its band,
 // checkpoints reload.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -146,6 +147,7 @@ Check eval_loss(const Material& material) {
 
 Check checkpoint_reloads(const Material& material) {
   Seen seen("checkpoint-reloads");
+  std::map<std::string, std::vector<int>> good;  // what was read back -> by which ranks
   for (const RankView& rank : material.ranks) {
     const Attempt& last = rank.last();
     for (const Attempt::Event reload : last.reloads) {
@@ -176,10 +178,14 @@ Check checkpoint_reloads(const Material& material) {
         seen.fail(fmt::format("{}: step {} reads back as {:.16}, the run ended with {:.16}",
                               rank.name(), *step, hash, end_hash));
       } else {
-        seen.pass(fmt::format("{}: step {} reads back as {:.16}, as saved and as the run ended",
-                              rank.name(), *step, hash));
+        good[fmt::format("step {} reads back as {:.16}, as saved and as the run ended", *step,
+                         hash)]
+            .push_back(rank.rank);
       }
     }
+  }
+  for (const auto& [what, who] : good) {
+    seen.pass(fmt::format("{} ({} {})", what, who.size() == 1 ? "rank" : "ranks", ranges(who)));
   }
   if (seen.empty()) {
     seen.unknown("asked, but no checkpoint was read back");

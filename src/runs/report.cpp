@@ -60,6 +60,7 @@ json chart_data(const Chart& chart) {
   }
   return {{"title", chart.title},
           {"unit", chart.unit},
+          {"from_zero", chart.from_zero},
           {"steps", chart.steps},
           {"lines", std::move(lines)}};
 }
@@ -236,7 +237,9 @@ std::string facts(const RunRecord& record) {
 }
 
 std::string times(const RunRecord& record) {
-  std::string out = "made " + to_rfc3339(record.created);
+  std::string when = to_rfc3339(record.created);  // 2026-11-30T09:48:00.000Z
+  when = when.substr(0, 10) + " " + when.substr(11, 8) + " UTC";
+  std::string out = "made " + when;
   if (record.ended) {
     const double seconds =
         std::chrono::duration<double>(*record.ended - record.started.value_or(record.created))

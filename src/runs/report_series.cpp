@@ -90,7 +90,7 @@ void add_charts(const std::vector<RankView>& ranks, const RankView& witness, Ser
     loss.lines.push_back(line("evaluation", steps, evaluated->evals, "loss"));
     loss.lines.back().points = true;
   }
-  Chart waits{"Waiting in collectives", "s a step", steps, {}};
+  Chart waits{"Waiting in collectives", "s a step", steps, {}, true};
   if (ranks.size() > 1) {
     for (std::size_t i = 0; i < std::min(ranks.size(), kMostRankLines); ++i) {
       waits.lines.push_back(line(ranks[i].name(), steps, ranks[i].steps, "wait_seconds"));
@@ -99,18 +99,14 @@ void add_charts(const std::vector<RankView>& ranks, const RankView& witness, Ser
       waits.title += fmt::format(" (the first {} of {} ranks)", kMostRankLines, ranks.size());
     }
   }
+  const auto chart_of = [&](const char* title, const char* unit, const char* label, const char* key,
+                            bool from_zero) {
+    return Chart{title, unit, steps, {line(label, steps, witness.steps, key)}, from_zero};
+  };
   for (Chart chart :
-       {loss,
-        Chart{"Throughput",
-              "tokens/s",
-              steps,
-              {line("all ranks", steps, witness.steps, "tokens_per_second")}},
-        Chart{"Learning rate", "", steps, {line("learning rate", steps, witness.steps, "lr")}},
-        Chart{"Gradient norm",
-              "",
-              steps,
-              {line("before clipping", steps, witness.steps, "grad_norm")}},
-        waits}) {
+       {loss, chart_of("Throughput", "tokens/s", "all ranks", "tokens_per_second", true),
+        chart_of("Learning rate", "", "learning rate", "lr", true),
+        chart_of("Gradient norm", "", "before clipping", "grad_norm", true), waits}) {
     finish(chart);
     if (!chart.lines.empty()) {
       out.charts.push_back(std::move(chart));
@@ -163,7 +159,8 @@ Chart overlay(const std::string& title, const std::string& unit,
   for (const auto& [label, chart] : runs) {
     all.insert(chart->steps.begin(), chart->steps.end());
   }
-  Chart out{title, unit, {all.begin(), all.end()}, {}};
+  Chart out{
+      title, unit, {all.begin(), all.end()}, {}, !runs.empty() && runs.front().second->from_zero};
   for (const auto& [label, chart] : runs) {
     std::map<long long, std::optional<double>> values;
     for (std::size_t i = 0; i < chart->steps.size(); ++i) {

@@ -22,6 +22,7 @@ struct Chart {
   std::string unit;  ///< of the values, e.g. "tokens/s"; empty: none
   std::vector<long long> steps;
   std::vector<Line> lines;
+  bool from_zero = false;  ///< read by size, not by change: the axis begins at nought
 };
 
 /// A rank's medians over the steps of its last attempt but the first one.

@@ -9,7 +9,7 @@
   const short = (value) => {
     if (value == null) return "–";
     const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2);
+    if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2).replace(/\.?0*e\+?/, "e");
     return String(Number(value.toPrecision(4)));
   };
 
@@ -35,10 +35,14 @@
     return new uPlot({
       width: element.clientWidth,
       height: 220,
-      scales: { x: { time: false } },
+      scales: {
+        x: { time: false },
+        // Rates and times are read by their size, so their axis begins at nought; a loss by its change.
+        y: chart.from_zero ? { range: (plot, low, high) => uPlot.rangeNum(Math.min(0, low), high || 1, 0.1, true) } : {},
+      },
       axes: [
         { ...axis, space: 60, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 2e4, 5e4, 1e5, 1e6] },
-        { ...axis, size: 58, values: (plot, splits) => splits.map(short) },
+        { ...axis, size: 64, values: (plot, splits) => splits.map(short) },
       ],
       series: [{ label: "step" }, ...series],
     }, [chart.steps, ...chart.lines.map((line) => line.values)], element);
