@@ -33,9 +33,10 @@ class Adamw {
   void prepare(const std::vector<parallel::Shard>& shards);
 
   /// p -= rate · decay · p + rate · m̂ / (sqrt(v̂) + epsilon), with the gradients first multiplied by
-  /// `gradient_scale` (a clipping factor, say). Writes every Shard::compute that is defined. The
-  /// same values give the same bits whatever the processor's vectors, the number of threads, or how
-  /// the parameters are cut into shards.
+  /// `gradient_scale` (a clipping factor, say). The first `undecayed` elements of a shard are not
+  /// decayed. Writes every Shard::compute that is defined. The same values give the same bits
+  /// whatever the processor's vectors, the number of threads, or how the parameters are cut into
+  /// shards.
   void step(std::vector<parallel::Shard>& shards, double learning_rate,
             double gradient_scale = 1.0);
 

@@ -1,0 +1,248 @@
+#include "engine/train/trainer.h"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/verdict.h"
+#include "engine/train/agreement.h"
+#include "engine/train/batches.h"
+#include "engine/train/evaluation.h"
+#include "engine/train/export_model.h"
+#include "engine/train/process_info.h"
+#include "engine/train/resume.h"
+
+namespace muster::train {
+
+using nlohmann::json;
+
+Trainer::Trainer(Settings settings, std::shared_ptr<comm::Communicator> comm,
+                 runs::EventWriter& events)
+    : settings_(std::move(settings)),
+      comm_(std::move(comm)),
+      events_(events),
+      faults_(settings_.faults, comm_->rank()),
+      device_(settings_.device == "cuda"
+                  ? torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(local_rank()))
+                  : torch::Device(torch::kCPU)) {
+  if (settings_.global_batch == 0) settings_.global_batch = settings_.micro_batch * comm_->size();
+  schedule_ = {settings_.lr, settings_.min_lr, settings_.warmup, settings_.steps};
+}
+
+Trainer::~Trainer() = default;
+
+int Trainer::run() {
+  if (const int code = set_up(); code != 0) {
+    record_end("error");
+    return code;
+  }
+  int code = train();
+  if (code == 0) code = finish();
+  record_end(code == 0 ? "complete" : (code == kExitInterrupted ? "interrupted" : "error"));
+  if (code != 0 || !events_lost_) return code;
+  return kExitCannotWrite;
+}
+
+int Trainer::train() {
+  while (step_ < settings_.steps) {
+    if (const int code = train_step(step_ + 1); code != 0) return code;
+    if (const int code = after_step(step_); code != 0) return code;
+  }
+  return 0;
+}
+
+int Trainer::train_step(std::int64_t step) {
+  const auto start = std::chrono::steady_clock::now();
+  comm_->take_wait_seconds();
+  faults_.strike(step, Place::kForward);
+  sharded_->zero_gradients();
+  const std::int64_t accumulation = sampler_->accumulation();
+  double loss = 0;
+  for (std::int64_t micro = 0; micro < accumulation; ++micro) {
+    auto batch =
+        read_batch(corpus_->train, settings_.seq_len, sampler_->windows(step - 1, micro), device_);
+    if (!batch) {
+      // The others are about to wait for this rank in a collective: it can't leave quietly.
+      report(batch.findings(), "data");
+      comm_->abort(kExitBadInput);
+    }
+    sharded_->begin_micro_batch(micro + 1 == accumulation);
+    torch::Tensor part =
+        llama_->loss(batch->ids, batch->targets, *sharded_) / static_cast<double>(accumulation);
+    if (faults_.spoils_loss(step)) part = part * std::numeric_limits<double>::quiet_NaN();
+    part.backward();
+    loss += part.item<double>();
+  }
+  faults_.strike(step, Place::kBackward);
+  sharded_->finish_backward();
+  const double norm = sharded_->clip_gradients(settings_.clip);
+
+  // One exchange a step for all that the ranks must know of each other.
+  const torch::Tensor together =
+      sum(*comm_,
+          torch::tensor(
+              {loss, stop_asked() ? 1.0 : 0.0,
+               checkpointer_ && checkpointer_->pending() && checkpointer_->written() ? 1.0 : 0.0,
+               events_lost_ ? 1.0 : 0.0},
+              torch::kFloat64));
+  loss = together[0].item<double>() / comm_->size();
+  stop_ = together[1].item<double>() > 0;
+  const bool all_written = together[2].item<double>() == comm_->size();
+  if (together[3].item<double>() > 0) {
+    return settle_alike({error_at({settings_.metrics.string()}, kWriteRule,
+                                  "an event could not be written to the record of the run")},
+                        "io");
+  }
+  if (!std::isfinite(loss) || !std::isfinite(norm)) {
+    const std::string message =
+        fmt::format("step {}: the {} is not finite; the parameters are those of step {}", step,
+                    std::isfinite(loss) ? "gradient's norm" : "loss", step - 1);
+    events_.write({{"event", "error"},
+                   {"kind", "nonfinite"},
+                   {"message", message},
+                   {"operation", "step"},
+                   {"step", step}});
+    say("error: " + message);
+    return kExitFailed;
+  }
+  const double rate = schedule_.at(step);
+  adamw_->step(sharded_->shards(), rate);
+  sharded_->parameters_changed(true);
+  step_ = step;
+  faults_.strike(step, Place::kUpdate);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  record_step(step, seconds, loss, rate, norm);
+  return all_written ? finish_save() : 0;
+}
+
+int Trainer::after_step(std::int64_t step) {
+  const bool last = step == settings_.steps;
+  if (settings_.eval_batches > 0 && !stop_ &&
+      (last || (settings_.eval_every > 0 && step % settings_.eval_every == 0))) {
+    if (const int code = evaluate_now(step); code != 0) return code;
+  }
+  if (checkpointer_ && (last || stop_ || step % settings_.checkpoint_every == 0)) {
+    if (const int code = save(step); code != 0) return code;
+  }
+  if (!stop_ || last) return 0;
+  if (checkpointer_) {
+    if (const int code = finish_save(); code != 0) return code;
+  }
+  say(checkpointer_ ? fmt::format("asked to stop: the state of step {} is saved", step)
+                    : fmt::format("asked to stop after step {}", step));
+  return kExitInterrupted;
+}
+
+int Trainer::evaluate_now(std::int64_t step) {
+  if (evaluated_step_ == step) return 0;
+  auto evaluation = evaluate(*comm_, *llama_, *sharded_, corpus_->validation,
+                             {settings_.seq_len, settings_.micro_batch,
+                              settings_.eval_batches * settings_.global_batch, device_});
+  if (const int code = settle(evaluation.findings(), "data"); code != 0) return code;
+  evaluated_step_ = step;
+  if (evaluation->tokens == 0) {
+    say("the validation text is too short for one sequence: no evaluation");
+    return 0;
+  }
+  if (comm_->rank() == 0)
+    events_.write({{"event", "eval"},
+                   {"step", step},
+                   {"loss", evaluation->loss},
+                   {"tokens", evaluation->tokens}});
+  say(fmt::format("step {}: evaluation loss {:.4f} over {} tokens", step, evaluation->loss,
+                  evaluation->tokens));
+  return 0;
+}
+
+int Trainer::save(std::int64_t step) {
+  if (saved_step_ == step) return 0;
+  if (const int code = finish_save(); code != 0) return code;
+  const auto started = checkpointer_->start(step, sharded_->parameter_hash());
+  if (!started) return settle(started.findings(), "io");
+  return settle({}, "io");
+}
+
+int Trainer::finish_save() {
+  if (!checkpointer_->pending()) return 0;
+  auto saved = checkpointer_->finish();
+  if (const int code = settle(saved.findings(), "io"); code != 0) {
+    // What is left to go on from?
+    if (comm_->rank() == 0) {
+      for (const std::int64_t step : checkpointer_->store().steps()) {
+        auto previous = Checkpoint::open(checkpointer_->store().path(step));
+        if (previous && previous->verify()) {
+          say(fmt::format("the previous checkpoint is intact: {}", previous->path().string()));
+          break;
+        }
+      }
+    }
+    return code;
+  }
+  saved_step_ = saved->step;
+  if (comm_->rank() == 0) {
+    events_.write({{"event", "checkpoint"},
+                   {"step", saved->step},
+                   {"path", saved->path},
+                   {"hash", saved->hash},
+                   {"bytes", saved->bytes},
+                   {"seconds", saved->seconds}});
+  }
+  return 0;
+}
+
+int Trainer::finish() {
+  if (!checkpointer_) return 0;
+  if (const int code = save(step_); code != 0) return code;
+  if (const int code = finish_save(); code != 0) return code;
+  if (settings_.verify_checkpoint) {
+    if (const int code = verify_last_checkpoint(); code != 0) return code;
+  }
+  return export_last_checkpoint();
+}
+
+int Trainer::verify_last_checkpoint() {
+  const std::string path = checkpointer_->store().path(saved_step_).string();
+  auto chosen = choose_checkpoint(*comm_, checkpointer_->store(), path);
+  if (const int code = settle(chosen.findings(), "io"); code != 0) return code;
+  // Nothing of what is in memory may answer for what is on disk.
+  for (parallel::Shard& shard : sharded_->shards()) shard.parameters.zero_();
+  const auto loaded = checkpointer_->load(*chosen->checkpoint);
+  if (const int code = settle(loaded.findings(), "io"); code != 0) return code;
+  sharded_->parameters_changed();
+  const std::string hash = sharded_->parameter_hash();
+  const std::string& saved_hash = chosen->checkpoint->manifest().parameter_hash;
+  if (comm_->rank() == 0)
+    events_.write({{"event", "reload"},
+                   {"step", saved_step_},
+                   {"path", path},
+                   {"hash", hash},
+                   {"saved_hash", saved_hash}});
+  if (hash == saved_hash) return 0;
+  return settle_alike(
+      {error_at({path}, "checkpoint-damaged",
+                fmt::format("read back, its parameters have hash {} where {} was saved", hash,
+                            saved_hash))},
+      "io");
+}
+
+int Trainer::export_last_checkpoint() {
+  Result<void> exported;
+  const std::filesystem::path folder = settings_.out / "model";
+  work_together(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    auto checkpoint = Checkpoint::open(checkpointer_->store().path(saved_step_));
+    exported = checkpoint ? export_model(*checkpoint, corpus_->tokenizer, folder)
+                          : Result<void>(checkpoint.error());
+  });
+  if (const int code = settle(exported.findings(), "io"); code != 0) return code;
+  say(fmt::format("model: {}", folder.string()));
+  return 0;
+}
+
+}  // namespace muster::train
