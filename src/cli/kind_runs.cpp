@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runs/run_store.h"
+#include "runs/run_view.h"
 
 namespace muster::cli {
 namespace {
@@ -20,53 +21,10 @@ Result<bool> has_store(const Context& context) {
                  "runs_dir comes from " + setting.origin);
 }
 
-Json record_json(const runs::RunRecord& record) {
-  const nlohmann::json stored = runs::to_json(record);
-  Json json = {{"name", record.id}};
-  for (const auto& [key, value] : stored.items()) {
-    if (key != "schema_version") json[key] = value;
-  }
-  return json;
-}
-
-// The verdict as the run left it; nothing when there is none yet.
-Json verdict_of(const Context& context, const runs::RunRecord& record) {
-  const auto text = context.files.read(record.directory / "verdict.json");
-  if (!text) return nullptr;
-  Json verdict = Json::parse(*text, nullptr, false);
-  return verdict.is_discarded() ? Json() : verdict;
-}
-
-std::string text_of(const runs::RunRecord& record, const Json& verdict) {
-  std::string text = fmt::format("{:<10}{}\n{:<10}{}\n{:<10}{}\n", "run", record.id, "case",
-                                 record.case_name, "state", to_string(record.state));
-  if (!record.note.empty()) text += fmt::format("{:<10}{}\n", "note", record.note);
-  text += fmt::format("{:<10}{}{}\n", "target", record.target,
-                      record.profile.empty() ? "" : ", profile " + record.profile);
-  text += fmt::format("{:<10}{} ranks on {} node{}\n", "world", record.world, record.nodes,
-                      record.nodes == 1 ? "" : "s");
-  text += fmt::format("{:<10}{}\n", "created", to_rfc3339(record.created));
-  if (record.ended) text += fmt::format("{:<10}{}\n", "ended", to_rfc3339(*record.ended));
-  text += fmt::format("{:<10}{}\n", "directory", record.directory.string());
-  if (record.outcome) text += fmt::format("{:<10}{}\n", "verdict", to_string(*record.outcome));
-  if (!verdict.is_object() || !verdict.contains("checks") || !verdict["checks"].is_array())
-    return text;
-  for (const Json& check : verdict["checks"]) {
-    if (!check.is_object()) continue;
-    text += fmt::format("  {:<8} {:<20} {}\n", check.value("outcome", ""), check.value("name", ""),
-                        check.value("evidence", ""));
-  }
-  return text;
-}
-
 }  // namespace
 
 std::vector<OutputColumn> run_columns() {
-  return {{"NAME", "name"},       {"CASE", "case"},
-          {"PROFILE", "profile"}, {"TARGET", "target"},
-          {"STATE", "state"},     {"WORLD", "world", true, true},
-          {"CREATED", "created"}, {"ENDED", "ended", true},
-          {"NOTE", "note", true}, {"DIRECTORY", "directory", true}};
+  return runs::run_item_columns();
 }
 
 Result<Json> list_runs(const Context& context) {
@@ -78,7 +36,7 @@ Result<Json> list_runs(const Context& context) {
   if (!store) return store.error();
   const auto records = store->list();
   if (!records) return records.error();
-  for (const runs::RunRecord& record : *records) items.push_back(record_json(record));
+  for (const runs::RunRecord& record : *records) items.push_back(runs::run_item(record));
   return items;
 }
 
@@ -93,11 +51,9 @@ Result<Shown> show_run(const Context& context, const std::string& name) {
   if (!store) return store.error();
   const auto record = store->find(name);
   if (!record) return record.error();
-  Shown shown{record_json(*record), {}};
-  const Json verdict = verdict_of(context, *record);
-  if (!verdict.is_null()) shown.data["verdict"] = verdict;
-  shown.text = text_of(*record, verdict);
-  return shown;
+  auto details = runs::run_details(*record);
+  if (!details) return details.error();
+  return Shown{std::move(details->data), std::move(details->text)};
 }
 
 }  // namespace muster::cli

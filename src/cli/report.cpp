@@ -39,6 +39,16 @@ void open_page(Context& context, const std::filesystem::path& page) {
 }
 
 void report(Context& context, const Options& options) {
+  if (!context.files.exists(context.runs_dir())) {
+    // A project without runs has nothing to report on; a folder that somebody named is a mistake.
+    const bool named =
+        !options.runs.empty() || context.settings.all().at("runs_dir").origin != "default";
+    const auto why =
+        failure("run-unknown",
+                fmt::format("there is no run: {} does not exist", context.runs_dir().string()),
+                "muster run CASE makes one");
+    return context.fail(why.findings, named ? kExitBadInput : kExitUnverified);
+  }
   auto store = runs::RunStore::open(context.runs_dir(), context.clock);
   if (!store) {
     return context.fail(store.findings(), kExitInternal);

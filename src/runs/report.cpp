@@ -151,7 +151,8 @@ std::string ranks_section(const Series& series) {
       "wait\"></span> waiting for others; "
       "medians over the steps</p><div class=\"scroll\" tabindex=\"0\"><table class=\"figures "
       "ranks\"><thead><tr><th scope=\"col\">rank</th>"
-      "<th scope=\"col\">host</th><th scope=\"col\" class=\"bar\">a step</th><th scope=\"col\">own "
+      "<th scope=\"col\" class=\"text\">host</th><th scope=\"col\" class=\"bar\">a step</th><th "
+      "scope=\"col\">own "
       "s</th><th scope=\"col\">wait s</th>"
       "<th scope=\"col\">step s</th><th scope=\"col\">memory</th></tr></thead><tbody>";
   for (const RankFigures& rank : series.ranks) {
@@ -266,7 +267,8 @@ std::string run_section(const ReportRun& run, const Series& series) {
   return out + "</section>\n";
 }
 
-std::string comparison(const std::vector<ReportRun>& runs, const std::vector<Series>& all) {
+std::string comparison(const std::vector<ReportRun>& runs, const std::vector<Series>& all,
+                       Outcome worst) {
   std::string rows;
   std::vector<std::pair<std::string, const Chart*>> losses;
   std::vector<std::pair<std::string, const Chart*>> rates;
@@ -290,12 +292,13 @@ std::string comparison(const std::vector<ReportRun>& runs, const std::vector<Ser
                             overlay("Throughput", "tokens/s", rates)};
   std::erase_if(charts, [](const Chart& chart) { return chart.lines.empty(); });
   return fmt::format(
-      "<section><h2>{} runs</h2><div class=\"scroll\" tabindex=\"0\"><table "
+      "<section class=\"all\"><h2>{} {} runs</h2><div class=\"scroll\" tabindex=\"0\"><table "
       "class=\"figures\"><thead><tr><th scope=\"col\">run</th>"
-      "<th scope=\"col\">verdict</th><th scope=\"col\">steps</th><th scope=\"col\">loss</th><th "
+      "<th scope=\"col\" class=\"text\">verdict</th><th scope=\"col\">steps</th><th "
+      "scope=\"col\">loss</th><th "
       "scope=\"col\">evaluation</th>"
       "<th scope=\"col\">tokens/s</th></tr></thead><tbody>{}</tbody></table></div>{}</section>\n",
-      runs.size(), rows, charts_section(charts));
+      badge(worst), runs.size(), rows, charts_section(charts));
 }
 
 }  // namespace
@@ -339,7 +342,7 @@ std::string render_report(const std::vector<ReportRun>& runs) {
   }
   const std::string title =
       runs.size() == 1 ? runs.front().record.id : fmt::format("{} runs", runs.size());
-  std::string body = runs.size() > 1 ? comparison(runs, all) : "";
+  std::string body = runs.size() > 1 ? comparison(runs, all, worst) : "";
   for (std::size_t i = 0; i < runs.size(); ++i) {
     body += run_section(runs[i], all[i]);
   }
