@@ -112,6 +112,7 @@ Json Schema::json_schema_body() const {
           if (types.is_string()) types = Json::array({types});
           if (types.is_array()) types.push_back("null"), property["type"] = types;
           if (property.contains("enum")) property["enum"].push_back(nullptr);
+          if (property.contains("anyOf")) property["anyOf"].push_back({{"type", "null"}});
         }
         properties[field.key] = std::move(property);
       }

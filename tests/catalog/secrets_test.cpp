@@ -9,10 +9,15 @@ namespace {
 
 TEST(Secrets, KnownFormsAreFoundUnderAnyName) {
   const std::string a20(20, 'a');
-  for (const std::string& value :
-       {"hf_" + a20, "ghp_" + a20, "github_pat_" + a20, "AKIA" + std::string(16, 'A'),
-        "xoxb-1234567890", "nvapi-" + a20, std::string("-----BEGIN RSA PRIVATE KEY-----"),
-        std::string("https://user:pass@host/path")}) {
+  const std::vector<std::string> values = {"hf_" + a20,
+                                           "ghp_" + a20,
+                                           "github_pat_" + a20,
+                                           "AKIA" + std::string(16, 'A'),
+                                           "xoxb-1234567890",
+                                           "nvapi-" + a20,
+                                           "-----BEGIN RSA PRIVATE KEY-----",
+                                           "https://user:pass@host/path"};
+  for (const std::string& value : values) {
     EXPECT_TRUE(looks_like_secret("ANYTHING", value)) << value;
   }
 }
