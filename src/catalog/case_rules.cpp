@@ -209,9 +209,10 @@ void Rules::check_training() {
           fmt::format("min_lr {} is above lr {}", case_.optimizer.min_lr, case_.optimizer.lr));
   }
   if (case_.optimizer.warmup > case_.batch.steps) {
-    wrong("case-optimizer", {"optimizer.warmup", "batch.steps"},
-          fmt::format("{} steps of warm-up are more than the run's {}", case_.optimizer.warmup,
-                      case_.batch.steps));
+    findings_.push_back(warning_at(
+        place({"optimizer.warmup", "batch.steps"}), "case-optimizer",
+        fmt::format("{} steps of warm-up are more than the run's {}: it never reaches lr",
+                    case_.optimizer.warmup, case_.batch.steps)));
   }
   const Expect& e = case_.expect;
   if (e.eval_loss_min && e.eval_loss_max && *e.eval_loss_min > *e.eval_loss_max) {

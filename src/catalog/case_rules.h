@@ -19,7 +19,7 @@ namespace muster::catalog {
 ///   case-instance        more accelerators a node than the instance type has, or another kind
 ///   case-shard           shard_size does not fit the strategy or the world
 ///   case-data            not exactly one of data.name and data.path
-///   case-optimizer       min_lr above lr, warm-up longer than the run
+///   case-optimizer       min_lr above lr; warning: warm-up longer than the run
 ///   case-checkpoint      a run that resumes by itself on several nodes keeps checkpoints on no
 ///   shared mount case-secret          a secret is written into the manifest case-latest an image
 ///   or pin floats ("latest", or no tag) case-pin             a pinned version is below its floor

@@ -50,7 +50,6 @@ TEST(CaseRules, EachRuleFindsItsMistake) {
       {"case-data", {{"data.tokenizer", "bpe:12"}}},
       {"case-data", {{"data.tokenizer", "null"}}},
       {"case-optimizer", {{"optimizer.min_lr", "1"}}},
-      {"case-optimizer", {{"optimizer.warmup", "101"}}},
       {"case-checkpoint", {{"topology.nodes", "2"}, {"checkpoint.dir", "/scratch/ckpt"}}},
       {"case-secret", {{"env.set", "{HF_TOKEN: letmein}"}}},
       {"case-latest", {{"image.base", "nvidia/cuda:latest"}}},
@@ -109,12 +108,19 @@ TEST(CaseRules, NameMustBeTheFolder) {
 }
 
 TEST(CaseRules, ProfilesAreCheckedToo) {
-  const std::string text = edited("smoke: {batch: {steps: 20}}", "smoke: {batch: {steps: 5}}");
+  const std::string text = edited("smoke: {batch: {steps: 20}}", "smoke: {batch: {global: 9}}");
   const Findings findings =
       check_manifest(parsed(text), "training/native/llama/tiny", known_facts());
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].rule, "case-optimizer");
+  EXPECT_EQ(findings[0].rule, "case-batch");
   EXPECT_NE(findings[0].message.find("(profile smoke)"), std::string::npos);
+}
+
+TEST(CaseRules, LongWarmUpIsAWarning) {
+  const auto resolved = settle(kManifest, "", {{"batch.steps", "5"}});
+  ASSERT_TRUE(resolved.ok());
+  ASSERT_EQ(resolved->warnings.size(), 1u);
+  EXPECT_EQ(resolved->warnings[0].rule, "case-optimizer");
 }
 
 TEST(CaseRules, SecretIsNeverRepeatedInTheMessage) {
