@@ -33,6 +33,16 @@ std::optional<double> median_of(const std::vector<Attempt::Event>& events, const
   return median(std::move(values));
 }
 
+/// Median of `sorted` (two values or more, ascending) without one occurrence of `own`, which is in
+/// it.
+double median_of_others(const std::vector<double>& sorted, double own) {
+  const auto place = static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), own) -
+                                              sorted.begin());
+  const auto other = [&](std::size_t i) { return sorted[i < place ? i : i + 1]; };
+  const std::size_t others = sorted.size() - 1;
+  return others % 2 == 1 ? other(others / 2) : (other(others / 2 - 1) + other(others / 2)) / 2;
+}
+
 std::string flops(double per_second) {
   return per_second >= 1e12 ? fmt::format("{:.3g} TFLOP/s", per_second / 1e12)
                             : fmt::format("{:.3g} GFLOP/s", per_second / 1e9);
@@ -189,15 +199,14 @@ Check stragglers(const Material& material) {
     if (by_rank.size() != world) {
       continue;
     }
+    std::vector<double> sorted;
     for (const auto& [rank, seconds] : by_rank) {
-      std::vector<double> others;
-      for (const auto& [other, time] : by_rank) {
-        if (other != rank) {
-          others.push_back(time);
-        }
-      }
+      sorted.push_back(seconds);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    for (const auto& [rank, seconds] : by_rank) {
       times[rank].push_back(seconds);
-      ratios[rank].push_back(seconds / std::max(*median(std::move(others)), 1e-9));
+      ratios[rank].push_back(seconds / std::max(median_of_others(sorted, seconds), 1e-9));
     }
   }
   if (ratios.empty() || ratios.begin()->second.size() < kFewestSteps) {
