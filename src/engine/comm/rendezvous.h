@@ -33,8 +33,8 @@ class WaitBoard {
 
   /// "I (still) wait."
   void say();
-  /// Who says it, from what changes within `window`, during which this rank says it too; rank 0 counts as silent when the store does
-  /// not answer.
+  /// Who says it, from what changes within `window`, during which this rank says it too; rank 0
+  /// counts as silent when the store does not answer.
   std::vector<bool> listen(std::chrono::milliseconds window);
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/torch.h>
 
@@ -65,6 +66,12 @@ void Sharded::State::ignore(Unit& unit) {
 
 model::GradientSlot Sharded::State::take_slot(Unit& unit, Part& part) {
   backward_ran = true;
+  if (unit.reduced) {
+    throw comm::Error(
+        fmt::format("the gradient of {} arrived after its unit {} was reduced: a parameter that "
+                    "other units use too belongs to the root",
+                    part.name, unit.name));
+  }
   // The last micro-batch's may still be on their way.
   while (unit.in_flight) {
     reductions.front().handle->wait();

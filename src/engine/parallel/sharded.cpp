@@ -105,6 +105,13 @@ void Sharded::State::after_backward(Unit& unit) {
   if (unit.runs && unit.reduced && unit.passed == unit.forwards) release(unit);
 }
 
+// Autograd runs later nodes first: when it comes to the node before a unit, it is through with the
+// unit. A parameter that has no gradient by now gets none.
+void Sharded::State::passed(Unit& unit) {
+  if (++unit.passed == unit.forwards) reduce(unit);
+  after_backward(unit);
+}
+
 Sharded::Sharded(std::shared_ptr<comm::Communicator> world, Options options)
     : state_(std::make_unique<State>(std::move(world), options)) {}
 
@@ -165,10 +172,7 @@ torch::Tensor Sharded::run(torch::nn::Module& module, const Body& body,
   torch::Tensor in = input;
   if (tracked && input.requires_grad()) {
     ++unit->forwards;
-    in = after_backward(input, [&state, unit] {
-      ++unit->passed;
-      state.after_backward(*unit);
-    });
+    in = after_backward(input, [&state, unit] { state.passed(*unit); });
   }
   const torch::Tensor output = compute(in);
   const bool needed_again = tracked && output.requires_grad();

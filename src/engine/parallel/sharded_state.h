@@ -26,6 +26,7 @@ struct Sharded::State {
   void begin_gather_ahead(const Unit& unit, int direction);
   void before_backward(Unit& unit);
   void after_backward(Unit& unit);
+  void passed(Unit& unit);
   bool keeps_after_forward(const Unit& unit) const;
   void note_gathered();
 
