@@ -1,19 +1,13 @@
 #include <cerrno>
 #include <mutex>
-#include <system_error>
 
 #include "base/file_system.h"
+#include "base/io_failure.h"
 
 namespace muster {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Entry {
-  bool directory = false;
-  bool executable = false;
-  std::string content;
-};
 
 /// One spelling per file: normal form without a final slash.
 std::string key_of(const fs::path& path) {
@@ -31,14 +25,15 @@ std::string prefix_of(const std::string& key) {
   return key == "." ? "" : key + "/";
 }
 
-Failure io_failure(const fs::path& path, const char* rule, const std::string& what, int error) {
-  return Failure(
-      error_at({path.string(), 0, 0}, rule, what + ": " + std::generic_category().message(error)));
-}
-
 }  // namespace
 
 struct MemoryFileSystem::State {
+  struct Entry {
+    bool directory = false;
+    bool executable = false;
+    std::string content;
+  };
+
   mutable std::mutex mutex;
   std::map<std::string, Entry> entries;
   int writes_until_full = 0;
@@ -97,7 +92,7 @@ Result<void> MemoryFileSystem::write(const fs::path& path, std::string_view cont
                                      bool executable) {
   const std::lock_guard lock(state_->mutex);
   int error = 0;
-  Entry* file = state_->file_for_writing(path, error);
+  State::Entry* file = state_->file_for_writing(path, error);
   if (file == nullptr) return io_failure(path, "file-unwritable", "can't be written", error);
   file->content = content;
   file->executable = executable;
@@ -107,7 +102,7 @@ Result<void> MemoryFileSystem::write(const fs::path& path, std::string_view cont
 Result<void> MemoryFileSystem::append(const fs::path& path, std::string_view content) {
   const std::lock_guard lock(state_->mutex);
   int error = 0;
-  Entry* file = state_->file_for_writing(path, error);
+  State::Entry* file = state_->file_for_writing(path, error);
   if (file == nullptr) return io_failure(path, "file-unwritable", "can't be written", error);
   file->content += content;
   return {};
@@ -143,7 +138,7 @@ Result<void> MemoryFileSystem::rename(const fs::path& from, const fs::path& to) 
   } else if (found->second.directory && entries.count(target) != 0) {
     return fail(ENOTDIR);
   }
-  std::map<std::string, Entry> moved;
+  std::map<std::string, State::Entry> moved;
   moved[target] = std::move(found->second);
   entries.erase(found);
   const std::string prefix = prefix_of(source);

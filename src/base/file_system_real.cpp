@@ -10,16 +10,12 @@
 #include <utility>
 
 #include "base/file_system.h"
+#include "base/io_failure.h"
 
 namespace muster {
 namespace {
 
 namespace fs = std::filesystem;
-
-Failure io_failure(const fs::path& path, const char* rule, const std::string& what, int error) {
-  return Failure(
-      error_at({path.string(), 0, 0}, rule, what + ": " + std::generic_category().message(error)));
-}
 
 Failure write_failure(const fs::path& path, int error) {
   return io_failure(path, "file-unwritable", "can't be written", error);

@@ -18,7 +18,8 @@ std::string xml(std::string_view text) {
     const std::size_t length = utf8_length(text, i);
     const bool noncharacter =
         length == 3 && (text.substr(i, 3) == "\xEF\xBF\xBE" || text.substr(i, 3) == "\xEF\xBF\xBF");
-    if (length == 0 || noncharacter || (byte < 0x20 && c != '\t' && c != '\n' && c != '\r')) {
+    if (length == 0 || noncharacter || byte == 0x7F ||
+        (byte < 0x20 && c != '\t' && c != '\n' && c != '\r')) {
       result += "\xEF\xBF\xBD";
     } else if (c == '&') {
       result += "&amp;";

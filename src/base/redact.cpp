@@ -146,9 +146,12 @@ std::optional<Assignment> assigned(const std::string& text, std::size_t at) {
     end += c == '\\' && quote != '\0' && end + 1 < text.size() ? 2 : 1;
   }
   if (end == at) return std::nullopt;
-  // References are no secrets: $HF_TOKEN, ${HF_TOKEN}, null.
+  // References are no secrets: $HF_TOKEN, ${HF_TOKEN}, null; nor are the words of HTTP in front of
+  // one.
   const std::string_view value(text.data() + at, end - at);
-  if (value[0] == '$' || value == "null" || value == kRedacted) return std::nullopt;
+  if (value[0] == '$' || value == "null" || value == kRedacted || value == "Bearer" ||
+      value == "Basic")
+    return std::nullopt;
   return Assignment{at, end};
 }
 

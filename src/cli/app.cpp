@@ -14,9 +14,8 @@ namespace muster::cli {
 namespace {
 
 constexpr AddVerb kVerbs[] = {
-    add_list,   add_show,   add_validate,   add_render,
-    add_run,    add_status, add_logs,       add_cancel,  add_report,
-    add_doctor, add_config, add_engine, add_completion, add_manual,
+    add_list,   add_show,   add_validate, add_render, add_run,    add_status,     add_logs,
+    add_cancel, add_report, add_doctor,   add_config, add_engine, add_completion, add_manual,
 };
 
 bool wants_color(const Context& context, bool terminal) {
@@ -79,6 +78,10 @@ int unknown_word(const CLI::App& root, Context& context, const std::string& word
                      close ? fmt::format("did you mean '{}'?", *close) : std::string());
 }
 
+bool is(const CLI::ParseError& error, CLI::ExitCodes code) {
+  return error.get_exit_code() == static_cast<int>(code);
+}
+
 int parse_error(const CLI::App& root, Context& context, const CLI::ParseError& error) {
   // The first option that nobody knows explains best what follows from it.
   const std::vector<std::string> left_over = root.remaining(true);
@@ -86,11 +89,11 @@ int parse_error(const CLI::App& root, Context& context, const CLI::ParseError& e
       std::find_if(left_over.begin(), left_over.end(),
                    [](const std::string& word) { return word.size() > 1 && word[0] == '-'; });
   if (unknown != left_over.end()) return unknown_word(root, context, *unknown);
-  if (error.get_name() == "ExtrasError" && !left_over.empty())
+  if (is(error, CLI::ExitCodes::ExtrasError) && !left_over.empty())
     return unknown_word(root, context, left_over[0]);
   usage_error(innermost(root), context, error.what());
   const bool bad_value =
-      error.get_name() == "ValidationError" || error.get_name() == "ConversionError";
+      is(error, CLI::ExitCodes::ValidationError) || is(error, CLI::ExitCodes::ConversionError);
   return bad_value ? kExitBadInput : kExitInternal;
 }
 
@@ -166,6 +169,7 @@ void build(CLI::App& root, Context& context) {
 
 int run(int argc, const char* const* argv, Context& context) {
   CLI::App root;
+  context.exit_code = kExitOk;
   try {
     build(root, context);
     context.command_line.assign(argv, argv + argc);

@@ -84,7 +84,9 @@ std::string synopsis(const CommandInfo& command) {
   if (std::any_of(command.options.begin(), command.options.end(), flag)) text += " [OPTIONS]";
   for (const OptionInfo& option : command.options) {
     if (!option.positional) continue;
-    const std::string word = option.names.front() + (option.repeated ? "…" : "");
+    std::string word = option.names.front();
+    for (char& c : word) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    if (option.repeated) word += "…";
     text += option.required ? " " + word : " [" + word + "]";
   }
   if (!command.commands.empty()) text += " COMMAND";

@@ -1,8 +1,10 @@
 // muster doctor: what is there on this machine for each capability, what is missing, and the
 // command that mends it.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -66,9 +68,12 @@ bool at_least(const std::string& version, const std::string& minimum) {
   return parts_of(version) >= parts_of(minimum);
 }
 
-/// The version that the program tells, or nothing when it does not.
-std::optional<std::string> ask_version(Context& context, const std::string& path,
-                                       const Need& need) {
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// The version that the program tells; failure: why it does not.
+Result<std::string> ask_version(Context& context, const std::string& path, const Need& need) {
   Command command;
   command.argv = {path};
   command.argv.insert(command.argv.end(), need.version_arguments.begin(),
@@ -76,10 +81,13 @@ std::optional<std::string> ask_version(Context& context, const std::string& path
   command.time_limit = std::chrono::seconds(10);
   command.grace = std::chrono::seconds(1);
   const auto result = context.processes.run(command);
-  if (!result || result->exit_code != 0) return std::nullopt;
-  std::string version = version_in(result->out.empty() ? result->err : result->out);
-  if (version.empty()) return std::nullopt;
-  return version;
+  if (!result) return result.error();
+  if (result->timed_out) return failure("doctor", path + " does not answer within 10 s");
+  const std::string version = version_in(result->out.empty() ? result->err : result->out);
+  if (result->exit_code == 0 && !version.empty()) return version;
+  return failure("doctor",
+                 fmt::format("{} does not tell its version: {}", path,
+                             first_line(result->err.empty() ? result->out : result->err)));
 }
 
 Finding find_program(Context& context, const Need& need, Finding finding) {
@@ -94,7 +102,8 @@ Finding find_program(Context& context, const Need& need, Finding finding) {
     }
     const auto version = ask_version(context, *path, need);
     if (!version) {
-      finding.evidence = fmt::format("{} does not tell its version", *path);
+      finding.evidence = version.findings().front().message;
+      finding.packages.clear();  // it is installed; something else is wrong
       continue;
     }
     if (!need.minimum.empty() && !at_least(*version, need.minimum)) {
@@ -103,6 +112,7 @@ Finding find_program(Context& context, const Need& need, Finding finding) {
       continue;
     }
     finding.present = true;
+    finding.packages = need.packages;
     finding.evidence = fmt::format("{} {}", *path, *version);
     return finding;
   }
@@ -188,8 +198,8 @@ void diagnose(Context& context, const std::vector<std::string>& wanted) {
                     {"SEEN", "evidence"}};
   Verdict verdict;
   std::vector<Finding> all;
-  auto& rows = output.data["checks"] = nlohmann::ordered_json::array();
-  auto& summary = output.data["capabilities"] = nlohmann::ordered_json::array();
+  auto rows = nlohmann::ordered_json::array();
+  auto summary = nlohmann::ordered_json::array();
   for (const Capability& capability : capabilities()) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), capability.name) == wanted.end())
       continue;
@@ -216,6 +226,8 @@ void diagnose(Context& context, const std::vector<std::string>& wanted) {
   output.checks = verdict.checks();
   const std::vector<std::string> commands = mending(all);
   output.data["outcome"] = to_string(verdict.outcome());
+  output.data["capabilities"] = std::move(summary);
+  output.data["checks"] = std::move(rows);
   output.data["mend"] = commands;
   context.print(output);
   if (context.exit_code != kExitOk) return;
@@ -238,11 +250,11 @@ void add_doctor(CLI::App& root, Context& context) {
   sub->footer(
       "Exit code 4 when something is missing for the capabilities named (none named: for any of "
       "them).");
-  CLI::Option* wanted = sub->add_option("capability", "What you want to do; default: everything")
-                            ->check(CLI::IsMember(names))
-                            ->type_name("CAPABILITY")
-                            ->expected(0, 100);
-  sub->callback([&context, wanted] { diagnose(context, wanted->results()); });
+  auto wanted = std::make_shared<std::vector<std::string>>();
+  sub->add_option("capability", *wanted, "What you want to do; default: everything")
+      ->check(CLI::IsMember(names))
+      ->type_name("CAPABILITY");
+  sub->callback([&context, wanted] { diagnose(context, *wanted); });
 }
 
 }  // namespace muster::cli

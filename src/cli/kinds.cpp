@@ -83,4 +83,10 @@ std::string kind_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string kind_type() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds()) names.push_back(kind.plural);
+  return fmt::format("KIND:{{{}}}", fmt::join(names, ","));
+}
+
 }  // namespace muster::cli

@@ -28,7 +28,7 @@ void add_list(CLI::App& root, Context& context) {
   CLI::App* sub = root.add_subcommand("list", "What there is of a kind");
   sub->group("Look");
   auto kind = std::make_shared<std::string>();
-  sub->add_option("kind", *kind, "What to list: " + kind_names())->required()->type_name("KIND");
+  sub->add_option("kind", *kind, "What to list")->required()->type_name(kind_type());
   sub->footer("Examples:\n  muster list cases\n  muster list instances -o wide");
   sub->callback([&context, kind] { list(context, *kind); });
 }

@@ -60,9 +60,7 @@ void add_show(CLI::App& root, Context& context) {
   sub->group("Look");
   auto kind = std::make_shared<std::string>();
   auto name = std::make_shared<std::string>();
-  sub->add_option("kind", *kind, "Its kind, one or many: " + kind_names())
-      ->required()
-      ->type_name("KIND");
+  sub->add_option("kind", *kind, "Its kind, one or many")->required()->type_name(kind_type());
   sub->add_option("name", *name, "Its name, as list gives it; \"last\" is the newest run")
       ->required()
       ->type_name("NAME");

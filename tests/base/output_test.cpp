@@ -69,7 +69,7 @@ TEST(TableTest, ForeignTextCantReachTheTerminal) {
   std::ostringstream out;
   table.write(out, false);
   EXPECT_EQ(out.str(),
-            "NAME                    B\na\\x1b[31mred\\x0a\\xff  b\n中文                    c\n");
+            "NAME                  B\na\\x1b[31mred\\x0a\\xff  b\n中文                  c\n");
 }
 
 TEST(TableTest, ColorIsForOutcomesAndTitles) {

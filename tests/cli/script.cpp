@@ -136,7 +136,10 @@ Result<std::vector<std::string>> split_words(std::string_view line) {
       continue;
     }
     started = true;
-    if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
+    const bool special =
+        i + 1 < line.size() &&
+        (quote == '\0' || std::string_view("$`\"\\").find(line[i + 1]) != std::string_view::npos);
+    if (c == '\\' && quote != '\'' && special) {
       word += line[++i];
     } else if (quote == '\0' && (c == '\'' || c == '"')) {
       quote = c;
