@@ -87,7 +87,7 @@ class Run {
     if (checker == known.end()) {
       if (!named) return;
       if (!is_document(path)) {
-        report_.findings.push_back(warning_at({path.string(), 0, 0}, "file-unknown",
+        report_.findings.push_back(warning_at({path.string(), 1, 1}, "file-unknown",
                                               "no checker knows this kind of file"));
         return;
       }
@@ -100,7 +100,9 @@ class Run {
     report_.checked.emplace_back(path, checker->name);
   }
 
+  // Of a file as a whole; every finding has a line, so that others can parse them all alike.
   void unreadable(Finding finding) {
+    if (finding.where.line == 0) finding.where = {finding.where.file, 1, 1};
     report_.findings.push_back(std::move(finding));
     report_.unreadable = true;
   }
