@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
                g = torch::ones({count}), copy = torch::zeros({count}, options);
   report("adamw, 16 Mi parameters", 0, 1e-9 * 30 * static_cast<double>(count), [&] {
     vector_kernels().adamw(p.data_ptr<float>(), m.data_ptr<float>(), v2.data_ptr<float>(),
-                           g.data_ptr<float>(), nullptr, static_cast<Bf16*>(copy.data_ptr()), count,
+                           g.data_ptr<float>(), static_cast<Bf16*>(copy.data_ptr()), count,
                            {.learning_rate = 1e-3f});
   });
   return 0;

@@ -94,6 +94,16 @@ std::int64_t padded(std::int64_t columns) {
   return (columns + 15) / 16 * 16 + 32;
 }
 
+/// Memory for the weight's gradient: the last step's, when nobody holds it any more (fresh memory
+/// costs page faults).
+Tensor weight_sum(std::int64_t vocabulary, std::int64_t width) {
+  thread_local Tensor last;
+  if (!last.defined() || last.use_count() > 1 || last.size(0) != vocabulary ||
+      last.size(1) != width)
+    last = torch::empty({vocabulary, width}, torch::kFloat32);
+  return last;
+}
+
 struct HeadResult {
   Tensor loss;
   Tensor dhidden;  ///< undefined when no gradient is wanted
@@ -120,8 +130,7 @@ HeadResult head_of(const Tensor& hidden, const Tensor& weight, const Tensor& tar
 
   HeadResult result;
   if (want_hidden) result.dhidden = torch::empty_like(hidden);
-  if (want_weight)
-    result.dweight = torch::empty({vocabulary, width}, weight.options().dtype(torch::kFloat32));
+  if (want_weight) result.dweight = weight_sum(vocabulary, width);
   const float scale = 1.0f / static_cast<float>(counted);
   const auto chunk = rows_at_once(rows, vocabulary);
   const auto stride = padded(vocabulary);

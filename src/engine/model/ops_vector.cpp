@@ -13,7 +13,8 @@ VectorKernelList all_vector_kernels() {
   list.tables[list.count++] = &kGenericKernels;
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2")) list.tables[list.count++] = &kAvx2Kernels;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    list.tables[list.count++] = &kAvx2Kernels;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
     list.tables[list.count++] = &kAvx512Kernels;

@@ -78,10 +78,10 @@ struct VectorKernels {
   const char* name;  ///< "generic", "avx2", "avx512"
   RowKernels<float> wide;
   RowKernels<Bf16> half;
-  /// One pass over a shard: parameters p, moments m and v in place, from gradients g; decay where
-  /// `mask` is 1 (everywhere if null); `copy` (unless null) gets p rounded to bfloat16.
-  void (*adamw)(float* p, float* m, float* v, const float* g, const std::uint8_t* mask, Bf16* copy,
-                std::int64_t count, const AdamwStep& step);
+  /// One pass over a shard: parameters p, moments m and v in place, from gradients g; `copy`
+  /// (unless null) gets p rounded to bfloat16.
+  void (*adamw)(float* p, float* m, float* v, const float* g, Bf16* copy, std::int64_t count,
+                const AdamwStep& step);
 
   template <typename T>
   const RowKernels<T>& rows() const;

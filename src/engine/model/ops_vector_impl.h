@@ -1,6 +1,10 @@
 // Included once by each ops_vector_*.cpp, which is compiled for its instruction set. Nothing but
 // fixed-width integers may be included here: an inline function of the standard library compiled
 // for a newer processor could be the copy that the linker keeps for everybody.
+#if defined(__FMA__) || defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include <cstdint>
 
 #include "engine/model/ops_vector.h"
@@ -39,14 +43,14 @@ MUSTER_INLINE void store(Floats x, float* to) {
   __builtin_memcpy(to, &x, sizeof x);
 }
 
-// To the nearest bfloat16, ties to even; a NaN stays one.
+// To the nearest bfloat16, ties to even. A NaN is cut instead of rounded, which could carry into
+// its exponent; it stays one because arithmetic, which all of these come from, sets its upper bits.
 MUSTER_INLINE Halves to_halves(Floats x) {
   Words bits;
   __builtin_memcpy(&bits, &x, sizeof bits);
-  const Words rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  const Words quiet = (bits >> 16) | 0x40u;
-  const Words nan = (Words)(x != x);
-  return __builtin_convertvector((rounded & ~nan) | (quiet & nan), Halves);
+  const Words number = (Words)(x == x);
+  const Words rounding = (((bits >> 16) & 1u) + 0x7fffu) & number;
+  return __builtin_convertvector((bits + rounding) >> 16, Halves);
 }
 
 MUSTER_INLINE void store(Floats x, Bf16* to) {
@@ -104,21 +108,42 @@ MUSTER_INLINE Floats smaller(Floats a, Floats b) {
   return a < b ? a : b;
 }
 
+// a · b + c, in one rounding where the processor can. The compiler contracts nothing by itself
+// (-ffp-contract=off): whole blocks and the rest of a row are computed alike.
+MUSTER_INLINE Floats fused(Floats a, Floats b, Floats c) {
+#if defined(__AVX512F__)
+  return (Floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  Floats result;
+  for (int half = 0; half < 2; ++half) {
+    __m256 x, y, z;
+    __builtin_memcpy(&x, reinterpret_cast<const char*>(&a) + half * 32, 32);
+    __builtin_memcpy(&y, reinterpret_cast<const char*>(&b) + half * 32, 32);
+    __builtin_memcpy(&z, reinterpret_cast<const char*>(&c) + half * 32, 32);
+    x = _mm256_fmadd_ps(x, y, z);
+    __builtin_memcpy(reinterpret_cast<char*>(&result) + half * 32, &x, 32);
+  }
+  return result;
+#else
+  return a * b + c;
+#endif
+}
+
 // e^x to about 1 ulp: 2^n · e^r, |r| <= ln 2 / 2, e^r by the Cephes polynomial. Saturates outside
 // [-87, 88].
 MUSTER_INLINE Floats exponential(Floats x) {
   const Floats bounded = smaller(splat(88.0f), larger(splat(-87.0f), x));
   const Floats magic = splat(12582912.0f);  // 1.5 · 2^23: adding it rounds to an integer
-  const Floats shifted = bounded * 1.44269504088896341f + magic;
+  const Floats shifted = fused(bounded, splat(1.44269504088896341f), magic);
   const Floats n = shifted - magic;
-  const Floats r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
+  const Floats r = fused(n, splat(2.12194440e-4f), fused(n, splat(-0.693359375f), bounded));
   Floats poly = splat(1.9875691500e-4f);
-  poly = poly * r + 1.3981999507e-3f;
-  poly = poly * r + 8.3334519073e-3f;
-  poly = poly * r + 4.1665795894e-2f;
-  poly = poly * r + 1.6666665459e-1f;
-  poly = poly * r + 5.0000001201e-1f;
-  poly = poly * r * r + r + 1.0f;
+  poly = fused(poly, r, splat(1.3981999507e-3f));
+  poly = fused(poly, r, splat(8.3334519073e-3f));
+  poly = fused(poly, r, splat(4.1665795894e-2f));
+  poly = fused(poly, r, splat(1.6666665459e-1f));
+  poly = fused(poly, r, splat(5.0000001201e-1f));
+  poly = fused(poly, r * r, r) + 1.0f;
   const Ints power = (__builtin_convertvector(n, Ints) + 127) << 23;
   Floats scale;
   __builtin_memcpy(&scale, &power, sizeof scale);
@@ -371,10 +396,10 @@ void narrow(const float* x, T* y, float scale, std::int64_t count) {
 }
 
 // Written as a plain loop: every element by itself, so the compiler may use any width.
-template <bool kMask, bool kCopy>
+template <bool kCopy>
 void adamw_pass(float* __restrict p, float* __restrict m, float* __restrict v,
-                const float* __restrict g, const std::uint8_t* __restrict mask,
-                Bf16* __restrict copy, std::int64_t count, const AdamwStep& step) {
+                const float* __restrict g, Bf16* __restrict copy, std::int64_t count,
+                const AdamwStep& step) {
   const float beta1 = step.beta1;
   const float beta2 = step.beta2;
   const float rest1 = 1.0f - beta1;
@@ -388,10 +413,9 @@ void adamw_pass(float* __restrict p, float* __restrict m, float* __restrict v,
     const float gradient = g[i] * scale;
     const float first = m[i] * beta1 + gradient * rest1;
     const float second = v[i] * beta2 + gradient * gradient * rest2;
-    const float decay = kMask ? shrink * static_cast<float>(mask[i]) : shrink;
     const float old = p[i];
     const float updated =
-        (old - old * decay) - rate * first / (__builtin_sqrtf(second * correction2) + epsilon);
+        (old - old * shrink) - rate * first / (__builtin_sqrtf(second * correction2) + epsilon);
     m[i] = first;
     v[i] = second;
     p[i] = updated;
@@ -406,14 +430,12 @@ void adamw_pass(float* __restrict p, float* __restrict m, float* __restrict v,
   }
 }
 
-void adamw(float* p, float* m, float* v, const float* g, const std::uint8_t* mask, Bf16* copy,
-           std::int64_t count, const AdamwStep& step) {
-  if (mask != nullptr)
-    copy != nullptr ? adamw_pass<true, true>(p, m, v, g, mask, copy, count, step)
-                    : adamw_pass<true, false>(p, m, v, g, mask, copy, count, step);
+void adamw(float* p, float* m, float* v, const float* g, Bf16* copy, std::int64_t count,
+           const AdamwStep& step) {
+  if (copy != nullptr)
+    adamw_pass<true>(p, m, v, g, copy, count, step);
   else
-    copy != nullptr ? adamw_pass<false, true>(p, m, v, g, mask, copy, count, step)
-                    : adamw_pass<false, false>(p, m, v, g, mask, copy, count, step);
+    adamw_pass<false>(p, m, v, g, copy, count, step);
 }
 
 template <typename T>

@@ -1,0 +1,55 @@
+"""docs/results.md from the JSON of benchmarks/train.sh: `python3 benchmarks/results.py [train.json] > docs/results.md`."""
+
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def table(result):
+    lines = ["| run | ranks | tokens/s | ratio to the peer | GFLOP/s a rank | MFU | share of the bound | peak memory a rank | start to first step |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    number = lambda value, form: "" if value is None else form.format(value)
+    for name, row in result["rows"].items():
+        lines.append("| {} | {} | {:.0f} | {} | {:.0f} | {:.1%} | {} | {:.2f} GB | {:.1f} s |".format(
+            name, row["ranks"], row["tokens_per_second"], number(row.get("speed_ratio"), "{:.2f}×"),
+            row["flops_per_second_per_rank"] / 1e9, row["mfu"], number(row.get("share_of_bound"), "{:.0%}"),
+            row["peak_memory_per_rank"] / 1e9, row["start_to_first_step_seconds"]))
+    lines += ["", "| bar | measured | wanted | |", "|---|---:|---:|---|"]
+    for bar in result["bars"]:
+        lines.append("| {} | {} | {} | {} |".format(bar["name"], number(bar["value"], "{:.2f}"), bar["limit"], bar["outcome"]))
+    return "\n".join(lines)
+
+
+def page(result):
+    machine, work, peak = result["machine"], result["workload"], result["peak"]
+    rates = ", ".join("{} process{}: bf16 {:.0f}, fp32 {:.0f} GFLOP/s, memory {:.1f} GB/s".format(
+        ranks, "" if ranks == "1" else "es, each", p["bf16_flops_per_second"] / 1e9, p["fp32_flops_per_second"] / 1e9,
+        p["bytes_per_second"] / 1e9) for ranks, p in peak.items())
+    return f"""---
+title: Measured results
+---
+
+<!-- Made by benchmarks/results.py from the JSON of benchmarks/train.sh: do not edit. -->
+
+# Training, side by side with PyTorch
+
+Measured on {result['date']} by `benchmarks/train.sh`: {machine['processor']}, {machine['processors']} processors,
+{machine['memory_gib']} GiB, {', '.join(machine['features'])}; PyTorch {result['versions']['peer_torch']}.
+
+{work['model']} ({work['parameters']:,} parameters), sequences of {work['seq_len']}, {work['micro_batch']} a rank, {work['precision']},
+{work['threads_per_rank']} thread a rank. Ours and the peer's runs alternate, {work['rounds']} rounds of {work['timed_steps']} timed steps; medians. The peer is
+the faster of its eager and compiled forms.
+
+{table(result)}
+
+The node's measured peak: {rates}.
+
+FLOPs of a step: `{work['flops']}`. The bound: {result['bound']}
+"""
+
+
+if __name__ == "__main__":
+    source = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "results" / "train.json"
+    sys.stdout.write(page(json.loads(source.read_text())))

@@ -1,0 +1,24 @@
+#!/bin/bash
+# Trains SmolLM2-135M with Muster and with PyTorch on this machine, side by side, and prints who is how fast:
+#   benchmarks/train.sh [--peer VENV] [--build DIR] [--rounds N] [--quick] [--out FILE.json]
+# PyTorch comes from PyPI into VENV (default: build/peer; made when missing, or name one in MUSTER_PEER).
+# The whole takes about 15 minutes. The JSON result is benchmarks/results/train.json; docs/results.md is made from it by
+# benchmarks/results.py.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=build/release peer=${MUSTER_PEER:-build/peer} rest=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --peer) peer=$2; shift 2 ;;
+    --build) build=$2; shift 2 ;;
+    *) rest+=("$1"); shift ;;
+  esac
+done
+[ -f "$build/build.ninja" ] || cmake --preset release -B "$build" >&2
+ninja -C "$build" muster-train node_peak >&2
+if [ ! -x "$peer/bin/python" ]; then
+  echo "train.sh: installing PyTorch from PyPI into $peer" >&2
+  python3 -m venv "$peer"
+  "$peer/bin/pip" install -q torch numpy >&2
+fi
+exec python3 benchmarks/train_bench.py --build "$build" --peer "$peer" ${rest[@]+"${rest[@]}"}
