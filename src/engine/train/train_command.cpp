@@ -43,6 +43,7 @@ int train_on(const Settings& settings, const std::shared_ptr<comm::Communicator>
   const auto complain = [&](const std::string& message) {
     std::fprintf(stderr, "error: rank %d on %s: %s\n", me.rank, me.host.c_str(), message.c_str());
   };
+  int failed = kExitInternal;
   try {
     Trainer trainer(settings, comm, events);
     const int code = trainer.run();
@@ -56,18 +57,18 @@ int train_on(const Settings& settings, const std::shared_ptr<comm::Communicator>
                   {"missing", missing_of(timeout.missing())},
                   {"waiting", ranks_of(timeout.waiting())}});
     complain(timeout.what());
-    comm->abort(kExitTimeLimit);
+    failed = kExitTimeLimit;
   } catch (const comm::Error& error) {
     events.write(
         {{"event", "error"}, {"kind", "comm"}, {"message", error.what()}, {"operation", ""}});
     complain(error.what());
-    comm->abort(kExitInternal);
   } catch (const std::exception& error) {
     events.write(
         {{"event", "error"}, {"kind", "internal"}, {"message", error.what()}, {"operation", ""}});
     complain(error.what());
-    comm->abort(kExitInternal);
   }
+  comm->abort(failed);
+  return failed;
 }
 
 }  // namespace

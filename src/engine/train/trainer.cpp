@@ -60,16 +60,19 @@ int Trainer::train_step(std::int64_t step) {
   const auto start = std::chrono::steady_clock::now();
   comm_->take_wait_seconds();
   faults_.strike(step, Place::kForward);
-  sharded_->zero_gradients();
   const std::int64_t accumulation = sampler_->accumulation();
   double loss = 0;
+  Findings unread;
   for (std::int64_t micro = 0; micro < accumulation; ++micro) {
     auto batch =
         read_batch(corpus_->train, settings_.seq_len, sampler_->windows(step - 1, micro), device_);
     if (!batch) {
-      // The others are about to wait for this rank in a collective: it can't leave quietly.
-      report(batch.findings(), "data");
-      comm_->abort(kExitBadInput);
+      // The others wait for this rank in collectives: it goes on with nothing, and says so in the
+      // exchange below.
+      unread = batch.findings();
+      const torch::Tensor zeros = torch::zeros({settings_.micro_batch, settings_.seq_len},
+                                               torch::TensorOptions(torch::kInt64).device(device_));
+      batch = Batch{zeros, zeros};
     }
     sharded_->begin_micro_batch(micro + 1 == accumulation);
     torch::Tensor part =
@@ -80,24 +83,16 @@ int Trainer::train_step(std::int64_t step) {
   }
   faults_.strike(step, Place::kBackward);
   sharded_->finish_backward();
-  const double norm = sharded_->clip_gradients(settings_.clip);
+  const double norm = sharded_->clip_gradients(0);  // measured; the optimizer scales on its way
 
-  // One exchange a step for all that the ranks must know of each other.
-  const torch::Tensor together =
-      sum(*comm_,
-          torch::tensor(
-              {loss, stop_asked() ? 1.0 : 0.0,
-               checkpointer_ && checkpointer_->pending() && checkpointer_->written() ? 1.0 : 0.0,
-               events_lost_ ? 1.0 : 0.0},
-              torch::kFloat64));
-  loss = together[0].item<double>() / comm_->size();
-  stop_ = together[1].item<double>() > 0;
-  const bool all_written = together[2].item<double>() == comm_->size();
-  if (together[3].item<double>() > 0) {
+  const Told told = tell_each_other(loss, !unread.empty());
+  loss = told.loss;
+  if (told.events_lost) {
     return settle_alike({error_at({settings_.metrics.string()}, kWriteRule,
                                   "an event could not be written to the record of the run")},
                         "io");
   }
+  if (told.unread) return settle(unread, "data");
   if (!std::isfinite(loss) || !std::isfinite(norm)) {
     const std::string message =
         fmt::format("step {}: the {} is not finite; the parameters are those of step {}", step,
@@ -111,14 +106,26 @@ int Trainer::train_step(std::int64_t step) {
     return kExitFailed;
   }
   const double rate = schedule_.at(step);
-  adamw_->step(sharded_->shards(), rate);
+  const double scale = settings_.clip > 0 && norm > settings_.clip ? settings_.clip / norm : 1.0;
+  adamw_->step(sharded_->shards(), rate, scale);
   sharded_->parameters_changed(true);
   step_ = step;
   faults_.strike(step, Place::kUpdate);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   record_step(step, seconds, loss, rate, norm);
-  return all_written ? finish_save() : 0;
+  return told.all_written ? finish_save() : 0;
+}
+
+Trainer::Told Trainer::tell_each_other(double loss, bool unread) {
+  const bool written = checkpointer_ && checkpointer_->pending() && checkpointer_->written();
+  const torch::Tensor sums =
+      sum(*comm_, torch::tensor({loss, stop_asked() ? 1.0 : 0.0, written ? 1.0 : 0.0,
+                                 events_lost_ ? 1.0 : 0.0, unread ? 1.0 : 0.0},
+                                torch::kFloat64));
+  const auto of = [&](int what) { return sums[what].item<double>(); };
+  stop_ = of(1) > 0;
+  return {of(0) / comm_->size(), of(2) == comm_->size(), of(3) > 0, of(4) > 0};
 }
 
 int Trainer::after_step(std::int64_t step) {
@@ -163,6 +170,7 @@ int Trainer::evaluate_now(std::int64_t step) {
 int Trainer::save(std::int64_t step) {
   if (saved_step_ == step) return 0;
   if (const int code = finish_save(); code != 0) return code;
+  if (saved_step_ == step) return 0;  // it was under way
   const auto started = checkpointer_->start(step, sharded_->parameter_hash());
   if (!started) return settle(started.findings(), "io");
   return settle({}, "io");

@@ -45,6 +45,15 @@ class Trainer {
   int verify_last_checkpoint();
   int export_last_checkpoint();
 
+  // What the ranks tell each other after a step's backward pass, in one exchange.
+  struct Told {
+    double loss = 0;           // mean of all ranks
+    bool all_written = false;  // every rank has written its part of the pending checkpoint
+    bool events_lost = false;  // some rank could not write its record
+    bool unread = false;       // some rank could not read its tokens
+  };
+  Told tell_each_other(double loss, bool unread);
+
   void build_model();
   void record_start();
   void record_step(std::int64_t step, double seconds, double loss, double rate, double norm);
