@@ -14,6 +14,9 @@ namespace muster::text {
 
 using TokenId = std::int32_t;
 
+/// Ids are below this. They index the rows of tables: a damaged one must not make those huge.
+inline constexpr std::int64_t kMaxVocabulary = 1 << 21;
+
 /// Lets maps of strings be asked with views.
 struct StringHash {
   using is_transparent = void;

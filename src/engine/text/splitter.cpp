@@ -93,8 +93,9 @@ Result<Pattern> Pattern::compile(const std::string& regex) {
   const std::string spelled = spell_out_space(regex);
   int error = 0;
   PCRE2_SIZE offset = 0;
-  pcre2_code* compiled = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
-                                       PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
+  pcre2_code* compiled =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
   if (compiled == nullptr) {
     char message[256] = {};
     pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(message), sizeof message);
@@ -124,7 +125,8 @@ void Pattern::for_each(std::string_view text,
         throw std::runtime_error(
             fmt::format("a tokenizer's pattern ended with PCRE2 error {}", found));
       const PCRE2_SIZE* range = pcre2_get_ovector_pointer(data.get());
-      if (range[1] <= at) throw std::runtime_error("a tokenizer's pattern does not advance");
+      if (range[0] < at || range[1] <= range[0])
+        throw std::runtime_error("a tokenizer's pattern does not advance");
       match(start + range[0], start + range[1]);
       at = range[1];
     }

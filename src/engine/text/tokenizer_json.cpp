@@ -66,14 +66,11 @@ bool flag(const Node& node, std::string_view key, bool otherwise) {
   return *answer;
 }
 
-// Ids index the rows of an embedding: a damaged one must not make it huge.
-constexpr std::int64_t kMaxId = 1 << 24;
-
 TokenId id_from(const Node& node) {
   const auto id = node.quoted() ? std::nullopt : node.as_int();
-  if (!id || *id < 0 || *id >= kMaxId)
+  if (!id || *id < 0 || *id >= kMaxVocabulary)
     refuse(node.where(), fmt::format("the token id is {}", shown(node)),
-           "an integer from 0 to 2^24");
+           "an integer from 0, below 2^21");
   return static_cast<TokenId>(*id);
 }
 
@@ -213,6 +210,7 @@ class Reader {
 
     std::map<std::string_view, const AddedToken*> added;
     std::set<TokenId> ids;
+    std::set<TokenId> as_they_are;
     for (const AddedToken& token : parts.added) added[token.content] = &token;
     Bpe::Vocabulary vocabulary;
     const Node& words = require(model, "vocab", Node::Kind::kMapping, "an object from token to id");
@@ -228,14 +226,14 @@ class Reader {
       if (!bytes || bytes->empty())
         refuse(entry.where, fmt::format("token '{}' stands for no bytes", entry.key),
                "a vocabulary in byte-level form");
+      if (is_added != added.end()) as_they_are.insert(id);
       if (!ids.insert(id).second)
         refuse(entry.value.where(), fmt::format("id {} is given to two tokens", id));
       if (!vocabulary.emplace(std::move(*bytes), id).second)
         refuse(entry.where, fmt::format("token '{}' is there twice", entry.key));
     }
     for (const AddedToken& token : parts.added)
-      if (const auto word = vocabulary.find(token.content);
-          word == vocabulary.end() && ids.contains(token.id))
+      if (ids.contains(token.id) && !as_they_are.contains(token.id))
         refuse(root_.find("added_tokens")->where(),
                fmt::format("added token '{}' has the id {} of another token", token.content,
                            token.id));

@@ -146,10 +146,10 @@ std::vector<Word> count_words(std::string_view text, const Splitter& splitter,
 
 Result<Tokenizer> train_bpe(std::string_view text, std::int64_t vocabulary) {
   if (text.empty()) return failure("tokenizer-train", "the text to train a tokenizer on is empty");
-  if (vocabulary < kSmallestVocabulary || vocabulary > (1 << 24))
+  if (vocabulary < kSmallestVocabulary || vocabulary > kMaxVocabulary)
     return failure("tokenizer-train",
                    fmt::format("a byte-level vocabulary cannot have {} ids", vocabulary),
-                   fmt::format("from {} to 2^24", kSmallestVocabulary));
+                   fmt::format("from {} to 2^21", kSmallestVocabulary));
   // Llama 3's steps: its pattern, then bytes.
   std::vector<SplitStep> steps(2);
   steps[0].regex = kLlama3Pattern;
