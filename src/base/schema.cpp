@@ -91,6 +91,9 @@ std::optional<double> parse_size(std::string_view text) {
   return parts->first * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(scale + 1));
 }
 
+// Not in the header: there, Field is not complete yet.
+Schema::Schema(Type type, std::string doc) : type_(type), doc_(std::move(doc)) {}
+
 Schema Schema::text(std::string doc) {
   return Schema(Type::kText, std::move(doc));
 }

@@ -89,7 +89,7 @@ class Schema {
   nlohmann::ordered_json json_schema(const std::string& id, const std::string& title) const;
 
  private:
-  explicit Schema(Type type, std::string doc) : type_(type), doc_(std::move(doc)) {}
+  explicit Schema(Type type, std::string doc);
 
   Findings check_scalar(const Node& node, const std::string& prefix, const std::string& path) const;
   Findings check_object(const Node& node, const std::string& prefix, const std::string& path) const;
