@@ -165,8 +165,10 @@ void add_render(CLI::App& root, Context& context) {
       ->type_name("TARGET");
   of_case->add_option("--profile", request->profile, "Profile of the case")->type_name("PROFILE");
   of_case
-      ->add_option("--set", request->settings, "Override a value of the case, e.g. batch.steps=20")
-      ->type_name("KEY=VALUE");
+      ->add_option("--set", request->settings,
+                   "A value of the manifest, e.g. batch.steps=20; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   add_where(of_case, where);
   of_case->footer(
       "Example:\n  muster render case training/native/llama --target slurm --profile smoke");
