@@ -159,7 +159,9 @@ Rendered render_slurm(const Job& job, const Machine& machine) {
   std::vector<std::string> start = {"srun"};
   // One rank alone needs no MPI, whatever the site's default is.
   start.push_back("--mpi=" + (job.world() > 1 ? slurm.mpi : "none"));
-  start.insert(start.end(), {"--export=ALL", "--kill-on-bad-exit=1", "--cpu-bind=none"});
+  // Said again, since srun does not take it over from sbatch any more (from 22.05 on).
+  start.push_back("--cpus-per-task=" + std::to_string(job.threads));
+  start.insert(start.end(), {"--export=ALL", "--kill-on-bad-exit=1"});
   text += "exec " + command_lines(start) + (slurm.auto_resume ? " \"${resume[@]}\"" : "") +
           " \\\n  " + shell_quote(absolute(job, rank)) + "\n";
 

@@ -149,13 +149,11 @@ class Follower {
     for (int attempt = 0; attempt < 10; ++attempt) {
       if (const auto status = ask_sacct(processes_, job_, options_.command_limit);
           status && settled(*status)) {
-        report(*status);
-        return conclude(*status);
+        return settle(*status);
       }
       if (const auto status = ask_scontrol(processes_, job_, options_.command_limit);
           status && settled(*status)) {
-        report(*status);
-        return conclude(*status);
+        return settle(*status);
       }
       clock_.sleep_for(options_.shortest_poll);
     }
@@ -164,6 +162,13 @@ class Follower {
             {},
             fmt::format("job {} left the queue and neither sacct nor scontrol knows how it ended{}",
                         job_.id, last_ ? "; last seen: " + describe(*last_) : "")};
+  }
+
+  /// While a job ends, the accounting may name only the nodes that have reported so far.
+  runs::LauncherResult settle(SlurmStatus status) {
+    if (last_ && !last_->nodes.empty()) status.nodes = last_->nodes;
+    report(status);
+    return conclude(status);
   }
 
   runs::LauncherResult end_it(Stop stop) {

@@ -10,7 +10,7 @@
 #   cluster.sh start HOST         boot it again
 #   cluster.sh down               stop everything and leave nothing
 #
-# Hosts share the disk, as over NFS, except for /tmp, /run and /var/log. State is below MUSTER_TESTBED
+# Hosts share the disk, as over NFS, except for /run, /dev/shm and /var/log. State is below MUSTER_TESTBED
 # (/run/muster-testbed); no address, route or process reaches outside the namespaces.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

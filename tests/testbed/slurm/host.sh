@@ -11,7 +11,6 @@ mount --bind "$state/hosts" /etc/hosts
 mkdir -p /etc/slurm
 mount --bind "$state/etc" /etc/slurm
 mount --bind "$home/log" /var/log
-mount -t tmpfs -o mode=1777,size=256m tmpfs /tmp
 mount -t tmpfs -o mode=1777,size=512m tmpfs /dev/shm
 
 # `ip netns exec` mounted /sys anew, which hides the control groups; slurmd refuses to start without them.

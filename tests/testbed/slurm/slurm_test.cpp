@@ -1,0 +1,245 @@
+// muster run --target slurm on a real cluster: slurmctld, slurmdbd with MariaDB and four slurmd,
+// each host in namespaces of its own (cluster.sh). The trainer is the real one where it was built,
+// else the launcher tests' stand-in.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "base/process.h"
+#include "launch/muster_process.h"
+#include "testing.h"
+
+namespace muster::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using muster::testing::check;
+using muster::testing::eventually;
+using muster::testing::steps_of;
+using muster::testing::text_of;
+using nlohmann::json;
+
+const std::string kCluster = MUSTER_SOURCE_DIR "/tests/testbed/slurm/cluster.sh";
+const fs::path kState = "/run/muster-testbed-" + std::to_string(getpid());
+constexpr int kSkipped = 77;
+
+ProcessResult cluster(std::vector<std::string> words,
+                      std::chrono::seconds limit = std::chrono::seconds(60)) {
+  words.insert(words.begin(), kCluster);
+  Command command;
+  command.argv = words;
+  command.env = {{"MUSTER_TESTBED", kState.string()}, {"MUSTER_TESTBED_LIFE", "280"}};
+  command.time_limit = limit;
+  // The daemons keep what they inherit open; a pipe would never end.
+  const fs::path folder = kState.parent_path() / (kState.filename().string() + ".talk");
+  fs::create_directories(folder);
+  command.stdout_file = folder / "out";
+  command.stderr_file = folder / "err";
+  fs::remove(command.stdout_file);
+  fs::remove(command.stderr_file);
+  const auto result = real_process_runner().run(command);
+  if (!result) return {};
+  ProcessResult ended = *result;
+  ended.out = text_of(command.stdout_file);
+  ended.err = text_of(command.stderr_file);
+  return ended;
+}
+
+/// A command on the controller.
+std::string on_controller(std::vector<std::string> words) {
+  words.insert(words.begin(), {"exec", "ctl", "timeout", "20"});
+  return cluster(words).out;
+}
+
+class Slurm : public ::testing::Test {
+ protected:
+  static bool real_trainer() {
+    return fs::exists(muster::testing::binary_dir() / "bin/muster-train");
+  }
+
+  void SetUp() override {
+    const ProcessResult up = cluster({"up"}, std::chrono::seconds(120));
+    ASSERT_EQ(up.exit_code, 0) << up.err;
+    fs::create_directories(kState / "runs");
+  }
+  void TearDown() override {
+    if (HasFailure()) {
+      std::cerr << text_of(kState / "ctl/log/slurmctld.log").substr(0, 8000);
+      for (const auto& run : fs::directory_iterator(kState / "runs")) {
+        for (const char* log : {"launcher.out", "launcher.err", "rank-0.log", "rank-1.log"}) {
+          std::cerr << "== " << log << "\n" << text_of(run.path() / "logs" / log).substr(0, 3000);
+        }
+      }
+    }
+    cluster({"down"});
+    fs::remove_all(kState.string() + ".talk");
+  }
+
+  /// muster on the controller, as its user would start it.
+  muster::testing::Muster on_cluster(bool real) const {
+    muster::testing::Muster muster(real ? muster::testing::binary_dir() / "bin"
+                                        : muster::testing::source_dir() / "tests/launch/fake",
+                                   kState / "runs");
+    muster.environment["MUSTER_TESTBED"] = kState.string();
+    muster.program = kCluster;
+    return muster;
+  }
+  static std::vector<std::string> words(std::vector<std::string> more) {
+    std::vector<std::string> words = {"exec", "ctl",
+                                      (muster::testing::binary_dir() / "bin/muster").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  static std::vector<std::string> run_words(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"run",       "training/native/llama/tiny",
+                                          "--profile", "smoke",
+                                          "--target",  "slurm",
+                                          "--set",     "topology.nodes=2",
+                                          "--set",     "topology.accelerators_per_node=1",
+                                          "-o",        "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return words(arguments);
+  }
+
+  /// A text that every host sees.
+  static std::vector<std::string> own_text() {
+    fs::create_directories(kState / "data");
+    std::system(("bible gen1:1-gen20:18 >" + (kState / "data/text").string()).c_str());
+    return {"--set", "data.name=null", "--set", "data.path=" + (kState / "data/text").string()};
+  }
+
+  static std::string job_of(const fs::path& run) {
+    return json::parse(text_of(run / "run.json"), nullptr, false)["launcher"].value("slurm_job_id",
+                                                                                    "");
+  }
+  static std::string state_of(const fs::path& run) {
+    return json::parse(text_of(run / "run.json"))["state"];
+  }
+};
+
+std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST_F(Slurm, TwoNodesPass) {
+  auto muster = on_cluster(real_trainer());
+  const auto run = muster.run(joined(run_words(), own_text()), std::chrono::seconds(200));
+  ASSERT_EQ(run.exit_code, 0) << run.err << run.out;
+  const json result = run.json();
+  EXPECT_EQ(result["verdict"]["outcome"], "pass");
+  const std::string joined_ranks = check(result, "ranks-joined")["evidence"];
+  EXPECT_NE(joined_ranks.find("2 hosts"), std::string::npos) << joined_ranks;
+  EXPECT_EQ(check(result, "transport")["outcome"], "pass");
+  EXPECT_NE(run.err.find("RUNNING on n"), std::string::npos) << run.err;
+}
+
+TEST_F(Slurm, LostNodeResumes) {
+  auto muster = on_cluster(real_trainer());
+  const auto more = real_trainer() ? std::vector<std::string>{"--set", "batch.steps=400", "--set",
+                                                              "checkpoint.every=20"}
+                                   : std::vector<std::string>{"--set", "batch.steps=10", "--set",
+                                                              "env.set={FAKE_STEPS_APART: '2'}"};
+  muster::testing::Background background(muster, joined(joined(run_words(), own_text()), more));
+  // Until there is something to resume from.
+  ASSERT_TRUE(eventually(
+      [&] {
+        const fs::path run = muster.only_run();
+        return steps_of(run, 0) > (real_trainer() ? 45 : 2);
+      },
+      std::chrono::seconds(120)));
+  const fs::path run = muster.only_run();
+  const std::string job = job_of(run);
+  ASSERT_FALSE(job.empty());
+  const int before = steps_of(run, 0);
+  cluster({"crash", "n2"});
+  // slurmctld notices by itself; then the job waits about two minutes for nothing, which the test
+  // cuts short.
+  ASSERT_TRUE(eventually(
+      [&] {
+        return on_controller({"squeue", "--noheader", "--format=%T", "--jobs=" + job}) ==
+               "PENDING\n";
+      },
+      std::chrono::seconds(90)));
+  EXPECT_EQ(cluster({"start", "n2"}).exit_code, 0);
+  on_controller({"scontrol", "update", "JobId=" + job, "StartTime=now"});
+  const auto ended = background.finish(std::chrono::seconds(150));
+  ASSERT_EQ(ended.exit_code, 0) << ended.err << ended.out;
+  EXPECT_EQ(ended.json()["verdict"]["outcome"], "pass");
+  EXPECT_NE(ended.err.find("PENDING"), std::string::npos) << ended.err;
+  EXPECT_NE(text_of(run / "logs/launcher.out").find("start 1, on"), std::string::npos);
+  const std::string events = text_of(run / "metrics/rank-00000.jsonl");
+  EXPECT_GT(steps_of(run, 0), before);
+  if (real_trainer()) {
+    EXPECT_NE(events.find("\"resume\""), std::string::npos) << "it went on from a checkpoint";
+  }
+}
+
+TEST_F(Slurm, ScancelIsCancelled) {
+  auto muster = on_cluster(false);
+  muster::testing::Background background(
+      muster, joined(run_words({"--set", "env.set={FAKE_STEPS_APART: '5'}"}), own_text()));
+  ASSERT_TRUE(
+      eventually([&] { return steps_of(muster.only_run(), 0) > 0; }, std::chrono::seconds(60)));
+  const fs::path run = muster.only_run();
+  on_controller({"scancel", job_of(run)});
+  const auto ended = background.finish(std::chrono::seconds(60));
+  EXPECT_EQ(ended.exit_code, 4) << ended.err << ended.out;
+  EXPECT_EQ(ended.json()["run"]["state"], "cancelled");
+  EXPECT_EQ(ended.json()["verdict"]["outcome"], "unknown");
+  EXPECT_EQ(state_of(run), "cancelled");
+}
+
+TEST_F(Slurm, CancelVerb) {
+  auto muster = on_cluster(false);
+  muster::testing::Background background(
+      muster, joined(run_words({"--set", "env.set={FAKE_STEPS_APART: '5'}"}), own_text()));
+  ASSERT_TRUE(
+      eventually([&] { return steps_of(muster.only_run(), 0) > 0; }, std::chrono::seconds(60)));
+  const std::string job = job_of(muster.only_run());
+  const auto status = muster.run(words({"status", "last", "-o", "json"}));
+  EXPECT_EQ(status.exit_code, 0) << status.err;
+  EXPECT_EQ(status.json()["run"]["slurm"]["state"], "RUNNING");
+  EXPECT_EQ(muster.run(words({"cancel", "last"})).exit_code, 0);
+  const auto ended = background.finish(std::chrono::seconds(60));
+  EXPECT_EQ(ended.exit_code, 4) << ended.err;
+  EXPECT_EQ(on_controller({"squeue", "--noheader", "--states=running,completing", "--jobs=" + job}),
+            "");
+}
+
+TEST_F(Slurm, TimeLimitCancelsTheJob) {
+  auto muster = on_cluster(false);
+  const auto run = muster.run(
+      joined(run_words({"--set", "env.set={FAKE_STEPS_APART: '5'}", "--timeout", "6"}), own_text()),
+      std::chrono::seconds(90));
+  EXPECT_EQ(run.exit_code, 124) << run.err;
+  EXPECT_EQ(on_controller({"squeue", "--noheader", "--states=running,completing"}), "");
+}
+
+TEST_F(Slurm, BadPartitionIsSaid) {
+  auto muster = on_cluster(false);
+  const auto run =
+      muster.run(joined(run_words({"--set", "targets.slurm.partition=nope"}), own_text()));
+  EXPECT_EQ(run.exit_code, 4) << run.err;
+  EXPECT_NE(std::string(check(run.json(), "completed")["evidence"])
+                .find("invalid partition specified: nope"),
+            std::string::npos)
+      << run.out;
+}
+
+}  // namespace
+}  // namespace muster::launch
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  const auto able = muster::launch::cluster({"check"});
+  std::filesystem::remove_all(muster::launch::kState.string() + ".talk");
+  if (able.exit_code != 0) {
+    std::cout << able.out << able.err << std::flush;
+    return able.exit_code == muster::launch::kSkipped ? muster::launch::kSkipped : 1;
+  }
+  return RUN_ALL_TESTS();
+}
