@@ -1,10 +1,11 @@
-// What one rank of this node can do at most: `node_peak [ROWSxINNERxCOLUMNS…]` prints, as JSON, the peaks of matrix
-// products in both types, the rate of each product named (bfloat16, the layout of a linear layer) and the memory's.
+// What one rank of this node can do at most: `node_peak [ROWSxINNERxCOLUMNS…]` prints, as JSON, the
+// peaks of matrix products in both types, the rate of each product named (bfloat16, the layout of a
+// linear layer) and the memory's.
 #include <cstdio>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
 #include <torch/torch.h>
+#include <nlohmann/json.hpp>
 
 #include "engine/model/ops_vector.h"
 #include "engine/train/peak.h"

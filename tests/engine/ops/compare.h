@@ -44,23 +44,33 @@ inline std::vector<torch::Tensor> leaves(const std::vector<torch::Tensor>& input
   return result;
 }
 
+/// The value, then the gradients along a fixed random direction.
+inline std::vector<torch::Tensor> results(const Operation& operation, const Kernels& kernels,
+                                          const std::vector<torch::Tensor>& inputs) {
+  const auto y = operation(kernels, inputs);
+  torch::manual_seed(7);
+  y.backward(torch::randn(y.sizes()).to(torch::kBFloat16).to(y.scalar_type()));
+  std::vector<torch::Tensor> all = {y.detach()};
+  for (const auto& input : inputs) all.push_back(input.grad());
+  return all;
+}
+
 inline void expect_same(const Operation& operation, const std::vector<torch::Tensor>& inputs,
                         const Comparison& comparison) {
-  const auto ours = leaves(inputs, comparison.type, comparison.type);
-  const auto theirs = leaves(inputs, torch::kFloat32, comparison.type);
-  const auto y = operation(fused_kernels(), ours);
-  const auto expected = operation(reference_kernels(), theirs);
-  ASSERT_EQ(y.sizes(), expected.sizes());
-  EXPECT_LE(distance(y, expected, comparison.floor), comparison.limit) << "value";
-
-  torch::manual_seed(7);
-  const auto direction = torch::randn_like(expected).to(y.scalar_type());
-  y.backward(direction);
-  expected.backward(direction.to(torch::kFloat32));
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    ASSERT_TRUE(ours[i].grad().defined()) << "input " << i;
-    EXPECT_LE(distance(ours[i].grad(), theirs[i].grad(), comparison.floor), comparison.limit)
-        << "gradient of input " << i << " of shape " << ours[i].sizes();
+  const auto type = comparison.type;
+  const auto ours = results(operation, fused_kernels(), leaves(inputs, type, type));
+  const auto exact = results(operation, reference_kernels(), leaves(inputs, torch::kFloat32, type));
+  // In bfloat16 the reference is no better than its own roundings, which differences of few terms
+  // enlarge: what it misses, ours may miss a few times.
+  std::vector<torch::Tensor> plain = exact;
+  if (type == torch::kBFloat16)
+    plain = results(operation, reference_kernels(), leaves(inputs, type, type));
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    ASSERT_TRUE(ours[i].defined()) << "result " << i;
+    ASSERT_EQ(ours[i].sizes(), exact[i].sizes());
+    const double allowed = comparison.limit + 3 * distance(plain[i], exact[i], comparison.floor);
+    EXPECT_LE(distance(ours[i], exact[i], comparison.floor), allowed)
+        << (i == 0 ? "value" : "gradient") << " of shape " << exact[i].sizes() << ", result " << i;
   }
 }
 
