@@ -181,6 +181,18 @@ int Trainer::resume() {
 }
 
 int Trainer::measure_peak() {
+  const auto start = std::chrono::steady_clock::now();
+  comm_->barrier()->wait();  // the ranks of a node share its clock and memory: all measure at once
+  const bool half = settings_.precision == "bf16";
+  const Peak peak =
+      ::muster::train::measure_peak(half ? torch::kBFloat16 : torch::kFloat32, device_);
+  peak_ = peak.flops_per_second;
+  events_.write({{"event", "peak"},
+                 {"dtype", half ? "bfloat16" : "float32"},
+                 {"flops_per_second", peak.flops_per_second},
+                 {"bytes_per_second", peak.bytes_per_second}});
+  comm_->barrier()->wait();
+  peak_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return 0;
 }
 
