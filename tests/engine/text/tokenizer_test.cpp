@@ -133,6 +133,8 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{R"("ab": 3)", R"("€": 3)", "stands for no bytes"},
         Damage{R"("ab": 3)", R"("": 3)", "stands for no bytes"},
         Damage{R"("id": 5)", R"("id": 3)", "the id 3 of another token"},
+        Damage{R"("id": 5, "content": "<e>")", R"("id": 3, "content": " ")",
+               "the id 3 of another token"},
         Damage{R"("content": "<e>")", R"("content": 7)", "'content' is '7'"},
         Damage{R"("content": "<e>")", R"("content": "")", "is empty"},
         Damage{R"("special": true)", R"("special": 1)", "'special' is '1'"},
