@@ -128,7 +128,8 @@ std::string tiles(const Series& series) {
     out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", name, value);
   };
   tile("steps", series.steps ? std::to_string(*series.steps) : "—");
-  tile("loss, first to last", figure(series.first_loss) + " → " + figure(series.last_loss));
+  tile("loss, first to last",
+       figure(series.first_loss, "{:.2f}") + " → " + figure(series.last_loss, "{:.2f}"));
   tile("evaluation loss", figure(series.eval_loss));
   tile("tokens/s", figure(series.tokens_per_second));
   tile("of the measured peak", series.mfu ? fmt::format("{:.1f} %", 100 * *series.mfu) : "—");
