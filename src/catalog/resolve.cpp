@@ -91,6 +91,35 @@ void lay(const Node& layer, Origin::Kind kind, Node& merged, Origins& origins) {
   set_origins(layer, kind, "", origins);
 }
 
+// The first option that makes the training another one: its length, its data, its arithmetic.
+const Override* training_option(const std::vector<Override>& overrides) {
+  static const std::vector<std::string> kParts = {"batch", "optimizer", "data",
+                                                  "case",  "precision", "topology"};
+  for (const Override& option : overrides) {
+    const std::string part = option.first.substr(0, option.first.find('.'));
+    if (std::find(kParts.begin(), kParts.end(), part) != kParts.end()) return &option;
+  }
+  return nullptr;
+}
+
+// The band of the evaluation loss holds for the training that it was measured on: an option that
+// changes the training takes it away, unless another one gives it.
+Findings drop_stale_band(const std::vector<Override>& overrides, Node& merged, Origins& origins) {
+  const Override* changed = training_option(overrides);
+  if (!changed || !node_at(merged, "expect.eval_loss")) return {};
+  for (const Override& option : overrides) {
+    if (option.first.rfind("expect.eval_loss", 0) == 0 || option.first == "expect") return {};
+  }
+  const Position where = option_place(changed->first);
+  Node layer = Node::null(where);
+  for (const char* key : {"eval_loss", "expect"})
+    layer = Node::mapping({{key, where, std::move(layer)}}, where);
+  lay(layer, Origin::Kind::kOption, merged, origins);
+  return {warning_at(where, "case-band",
+                     "the case's band of the evaluation loss does not hold for this training",
+                     "it is not checked; set expect.eval_loss to check another")};
+}
+
 // A position for findings about a value that nobody wrote down: the manifest's own.
 Findings in_file(Findings findings, const Node& manifest) {
   for (Finding& finding : findings) {
@@ -142,8 +171,9 @@ Result<ResolvedCase> resolve(const Node& manifest, const std::string& expected_n
     if (has_errors(wrong)) return Failure(wrong);
     lay(*layer, Origin::Kind::kOption, merged, origins);
   }
-  findings = in_file(schema.check(merged, "manifest"),
-                     manifest);  // a layer may have removed what is required
+  const Findings dropped = drop_stale_band(overrides, merged, origins);
+  // A layer may have removed what is required.
+  findings = in_file(schema.check(merged, "manifest"), manifest);
   if (has_errors(findings)) return Failure(std::move(findings));
 
   ResolvedCase resolved;
@@ -161,6 +191,7 @@ Result<ResolvedCase> resolve(const Node& manifest, const std::string& expected_n
   findings =
       in_file(check_case(resolved.values, resolved.manifest, expected_name, known), manifest);
   if (has_errors(findings)) return Failure(std::move(findings));
+  findings.insert(findings.begin(), dropped.begin(), dropped.end());
   resolved.warnings = std::move(findings);
   return resolved;
 }

@@ -130,6 +130,26 @@ TEST(Resolve, OptionsAreChecked) {
   EXPECT_FALSE(settle(kManifest, "", {{"case", "null"}}).ok());
 }
 
+// A band is measured on one training; another length or another model would fail it for no reason.
+TEST(Resolve, ABandDoesNotHoldForAnotherTraining) {
+  const std::string text =
+      edited("loss: {trend: down}", "loss: {trend: down}, eval_loss: {min: 1, max: 9}");
+  EXPECT_EQ(good(settle(text)).values.expect.eval_loss_max, 9);
+  EXPECT_EQ(good(settle(text, "smoke")).values.expect.eval_loss_max, 9);
+  EXPECT_EQ(good(settle(text, "", {{"checkpoint.keep", "1"}})).values.expect.eval_loss_max, 9);
+  const ResolvedCase changed = good(settle(text, "", {{"batch.steps", "20"}}));
+  EXPECT_EQ(changed.values.expect.eval_loss_max, std::nullopt);
+  EXPECT_EQ(changed.values.expect.loss_trend, "down");
+  EXPECT_EQ(changed.origins.count("expect.eval_loss.max"), 0u);
+  ASSERT_EQ(changed.warnings.size(), 1u);
+  EXPECT_EQ(changed.warnings[0].rule, "case-band");
+  EXPECT_EQ(changed.warnings[0].where.file, "--set batch.steps");
+  const ResolvedCase given =
+      good(settle(text, "", {{"batch.steps", "20"}, {"expect.eval_loss.max", "8"}}));
+  EXPECT_EQ(given.values.expect.eval_loss_max, 8);
+  EXPECT_TRUE(given.warnings.empty());
+}
+
 TEST(Resolve, UnknownProfileNamesTheNearest) {
   const auto resolved = settle(kManifest, "smok");
   ASSERT_FALSE(resolved.ok());
