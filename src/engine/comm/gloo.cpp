@@ -138,9 +138,6 @@ class GlooCommunicator : public PlannedCommunicator,
   std::shared_ptr<Communicator> split(int colour) override;
   [[noreturn]] void abort(int exit_code) override { _exit(exit_code); }
 
-  void connected() { exchange_members(); }
-  void set_members(std::vector<Member> members) { members_ = std::move(members); }
-
   bool test(const Job& job);
   void wait(const Job& job);
 
@@ -148,7 +145,7 @@ class GlooCommunicator : public PlannedCommunicator,
   Handle submit(Operation operation, Plan plan) override {
     return enqueue({std::move(operation), std::move(plan), {}, {}, false, {}});
   }
-  Handle native_all_reduce(Operation operation, const torch::Tensor& data, Op op) override;
+  Handle start_native_all_reduce(Operation operation, const torch::Tensor& data, Op op) override;
 
  private:
   Handle enqueue(Job job);
@@ -223,11 +220,7 @@ GlooCommunicator::~GlooCommunicator() {
 
 std::shared_ptr<Communicator> GlooCommunicator::split(int colour) {
   std::vector<Member> members = members_of_colour(colour);
-  Place part{0, static_cast<int>(members.size())};
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (members[i].rank == rank()) part.rank = static_cast<int>(i);
-    members[i].rank = static_cast<int>(i);
-  }
+  const Place part = renumber(members, rank());
   const Store store =
       c10::make_intrusive<c10d::PrefixStore>(fmt::format("split{}/{}", splits_++, colour), store_);
   auto communicator = std::make_shared<GlooCommunicator>(store, part, options_, address_);
@@ -248,7 +241,8 @@ Handle GlooCommunicator::enqueue(Job job) {
   return std::make_shared<GlooWork>(shared_from_this(), std::move(shared));
 }
 
-Handle GlooCommunicator::native_all_reduce(Operation operation, const torch::Tensor& data, Op op) {
+Handle GlooCommunicator::start_native_all_reduce(Operation operation, const torch::Tensor& data,
+                                                 Op op) {
   if (data.scalar_type() == torch::kBFloat16 || data.numel() == 0) return nullptr;
   Job job{std::move(operation), {}, {}, {}, false, {}};
   job.native = [engine = engine_.get(), data, op] {
@@ -324,7 +318,7 @@ std::shared_ptr<Communicator> connect_gloo(const Options& options) {
   try {
     auto communicator =
         std::make_shared<GlooCommunicator>(store, where.place, options, where.address);
-    communicator->connected();
+    communicator->exchange_members();
     return communicator;
   } catch (const c10::Error& error) {
     throw Error(fmt::format("Gloo could not connect rank {}: {}", where.place.rank,

@@ -58,16 +58,13 @@ class MpiCommunicator : public PlannedCommunicator,
     _exit(exit_code);
   }
 
-  void connected() { exchange_members(); }
-  void set_members(std::vector<Member> members) { members_ = std::move(members); }
-
   /// Progress of everything under way; true when `state` is done.
   bool poll(const MpiOperation& state);
   void wait(const Operation& operation, const MpiOperation& state);
 
  protected:
   Handle submit(Operation operation, Plan plan) override;
-  Handle native_all_reduce(Operation operation, const torch::Tensor& data, Op op) override;
+  Handle start_native_all_reduce(Operation operation, const torch::Tensor& data, Op op) override;
 
  private:
   void send_notices();
@@ -117,7 +114,7 @@ std::shared_ptr<Communicator> MpiCommunicator::split(int colour) {
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(data_, colour, rank(), &part), "MPI_Comm_split");
   auto communicator = make(session_, part, options_);
-  for (std::size_t i = 0; i < members.size(); ++i) members[i].rank = static_cast<int>(i);
+  renumber(members, rank());
   communicator->set_members(std::move(members));
   return communicator;
 }
@@ -130,7 +127,8 @@ Handle MpiCommunicator::submit(Operation operation, Plan plan) {
   return std::make_shared<MpiWork>(shared_from_this(), std::move(operation), std::move(state));
 }
 
-Handle MpiCommunicator::native_all_reduce(Operation operation, const torch::Tensor& data, Op op) {
+Handle MpiCommunicator::start_native_all_reduce(Operation operation, const torch::Tensor& data,
+                                                Op op) {
   static const std::map<c10::ScalarType, MPI_Datatype> types = {{torch::kFloat32, MPI_FLOAT},
                                                                 {torch::kFloat64, MPI_DOUBLE},
                                                                 {torch::kInt64, MPI_INT64_T},
@@ -235,7 +233,7 @@ std::shared_ptr<Communicator> connect_mpi(const Options& options) {
   MPI_Comm world = MPI_COMM_NULL;
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");
   auto communicator = MpiCommunicator::make(std::move(session), world, options);
-  communicator->connected();
+  communicator->exchange_members();
   return communicator;
 }
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/comm/planned.h"
+#include "engine/comm/checked.h"
 
 namespace muster::comm {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/comm/planned.h"
+#include "engine/comm/checked.h"
 
 #include <unistd.h>
 
@@ -35,17 +35,24 @@ std::string type_name(c10::ScalarType type) {
   }
 }
 
-void check(const char* operation, const torch::Tensor& tensor) {
+std::string describe(const char* name, std::uint64_t number, const torch::Tensor& tensor) {
+  return fmt::format("{} #{} of {} {}", name, number, tensor.numel(),
+                     type_name(tensor.scalar_type()));
+}
+
+}  // namespace
+
+void CheckedCommunicator::check(const char* operation, const torch::Tensor& tensor) const {
   require(tensor.defined(), fmt::format("{}: a tensor is undefined", operation));
   require(tensor.is_contiguous(), fmt::format("{}: the tensor is not contiguous", operation));
-  require(tensor.device().is_cpu(),
-          fmt::format("{}: the tensor is on {}, this transport needs the CPU", operation,
-                      tensor.device().str()));
+  require(tensor.device().type() == device_.type(),
+          fmt::format("{}: the tensor is on {}, this transport needs {}", operation,
+                      tensor.device().str(), device_.str()));
   type_name(tensor.scalar_type());
 }
 
-void check_reduction(const char* operation, const torch::Tensor& out, const torch::Tensor& in,
-                     const Reduction& how) {
+void CheckedCommunicator::check_reduction(const char* operation, const torch::Tensor& out,
+                                          const torch::Tensor& in, const Reduction& how) const {
   check(operation, out);
   check(operation, in);
   const bool widens = in.scalar_type() == torch::kBFloat16 && out.scalar_type() == torch::kFloat32;
@@ -56,14 +63,7 @@ void check_reduction(const char* operation, const torch::Tensor& out, const torc
           fmt::format("{}: integers are not scaled", operation));
 }
 
-std::string describe(const char* name, std::uint64_t number, const torch::Tensor& tensor) {
-  return fmt::format("{} #{} of {} {}", name, number, tensor.numel(),
-                     type_name(tensor.scalar_type()));
-}
-
-}  // namespace
-
-Operation PlannedCommunicator::collective(const char* name, const torch::Tensor& tensor) {
+Operation CheckedCommunicator::collective(const char* name, const torch::Tensor& tensor) {
   ++operations_;
   const auto tag = static_cast<int>(operations_ % kCollectiveTags);
   return {tensor.defined() ? describe(name, operations_, tensor)
@@ -71,42 +71,48 @@ Operation PlannedCommunicator::collective(const char* name, const torch::Tensor&
           operations_, tag};
 }
 
-Handle PlannedCommunicator::all_reduce(torch::Tensor data, Reduction how) {
+Operation CheckedCommunicator::message(const char* name, const torch::Tensor& tensor, int peer,
+                                       int tag) const {
+  return {fmt::format(fmt::runtime(name), tensor.numel(), type_name(tensor.scalar_type()), peer), 0,
+          kCollectiveTags + tag};
+}
+
+Handle CheckedCommunicator::all_reduce(torch::Tensor data, Reduction how) {
   if (!options_.deterministic && how.scale == 1.0 && !how.accumulate) {
     check_reduction("all_reduce", data, data, how);
-    if (Handle handle = native_all_reduce(collective("all_reduce", data), data, how.op))
+    if (Handle handle = start_native_all_reduce(collective("all_reduce", data), data, how.op))
       return handle;
   }
   return all_reduce(data, data, how);
 }
 
-Handle PlannedCommunicator::all_reduce(torch::Tensor out, torch::Tensor in, Reduction how) {
+Handle CheckedCommunicator::all_reduce(torch::Tensor out, torch::Tensor in, Reduction how) {
   check_reduction("all_reduce", out, in, how);
   require(!how.accumulate, "all_reduce does not accumulate: what the ranks hold may differ");
   require(out.numel() == in.numel(),
           fmt::format("all_reduce: out has {} elements, in has {}", out.numel(), in.numel()));
-  return submit(collective("all_reduce", in), plan_all_reduce(place_, out, in, how));
+  return start_all_reduce(collective("all_reduce", in), out, in, how);
 }
 
-Handle PlannedCommunicator::reduce_scatter(torch::Tensor out, torch::Tensor in, Reduction how) {
+Handle CheckedCommunicator::reduce_scatter(torch::Tensor out, torch::Tensor in, Reduction how) {
   check_reduction("reduce_scatter", out, in, how);
   require(in.numel() == out.numel() * place_.size,
           fmt::format("reduce_scatter: in has {} elements, out {}: in must be {} times as long",
                       in.numel(), out.numel(), place_.size));
-  return submit(collective("reduce_scatter", in), plan_reduce_scatter(place_, out, in, how));
+  return start_reduce_scatter(collective("reduce_scatter", in), out, in, how);
 }
 
-Handle PlannedCommunicator::all_gather(torch::Tensor out, torch::Tensor in) {
+Handle CheckedCommunicator::all_gather(torch::Tensor out, torch::Tensor in) {
   check("all_gather", out);
   check("all_gather", in);
   require(out.scalar_type() == in.scalar_type(), "all_gather: the types of in and out differ");
   require(out.numel() == in.numel() * place_.size,
           fmt::format("all_gather: out has {} elements, in {}: out must be {} times as long",
                       out.numel(), in.numel(), place_.size));
-  return submit(collective("all_gather", out), plan_all_gather(place_, out, in));
+  return start_all_gather(collective("all_gather", out), out, in);
 }
 
-Handle PlannedCommunicator::all_to_all(torch::Tensor out, torch::Tensor in,
+Handle CheckedCommunicator::all_to_all(torch::Tensor out, torch::Tensor in,
                                        std::vector<std::int64_t> out_counts,
                                        std::vector<std::int64_t> in_counts) {
   check("all_to_all", out);
@@ -134,55 +140,48 @@ Handle PlannedCommunicator::all_to_all(torch::Tensor out, torch::Tensor in,
   const auto own = static_cast<std::size_t>(place_.rank);
   require(out_counts[own] == in_counts[own],
           "all_to_all: what this rank sends itself is not what it expects");
-  return submit(collective("all_to_all", in),
-                plan_all_to_all(place_, out, in, out_counts, in_counts));
+  return start_all_to_all(collective("all_to_all", in), out, in, out_counts, in_counts);
 }
 
-Handle PlannedCommunicator::broadcast(torch::Tensor data, int root) {
+Handle CheckedCommunicator::broadcast(torch::Tensor data, int root) {
   check("broadcast", data);
   require(root >= 0 && root < place_.size, fmt::format("broadcast: there is no rank {}", root));
-  return submit(collective("broadcast", data), plan_broadcast(place_, data, root));
+  return start_broadcast(collective("broadcast", data), data, root);
 }
 
-Handle PlannedCommunicator::send(torch::Tensor data, int peer, int tag) {
+Handle CheckedCommunicator::send(torch::Tensor data, int peer, int tag) {
   check("send", data);
   require(peer >= 0 && peer < place_.size && peer != place_.rank,
           fmt::format("send: rank {} is no peer", peer));
   require(tag >= 0 && tag < kCollectiveTags,
           fmt::format("send: tag {} is not in 0..{}", tag, kCollectiveTags - 1));
-  return submit(
-      {fmt::format("send of {} {} to rank {}", data.numel(), type_name(data.scalar_type()), peer),
-       0, kCollectiveTags + tag},
-      plan_send(data, peer));
+  return start_send(message("send of {} {} to rank {}", data, peer, tag), data, peer);
 }
 
-Handle PlannedCommunicator::recv(torch::Tensor data, int peer, int tag) {
+Handle CheckedCommunicator::recv(torch::Tensor data, int peer, int tag) {
   check("recv", data);
   require(peer >= 0 && peer < place_.size && peer != place_.rank,
           fmt::format("recv: rank {} is no peer", peer));
   require(tag >= 0 && tag < kCollectiveTags,
           fmt::format("recv: tag {} is not in 0..{}", tag, kCollectiveTags - 1));
-  return submit(
-      {fmt::format("recv of {} {} from rank {}", data.numel(), type_name(data.scalar_type()), peer),
-       0, kCollectiveTags + tag},
-      plan_receive(data, peer));
+  return start_recv(message("recv of {} {} from rank {}", data, peer, tag), data, peer);
 }
 
-Handle PlannedCommunicator::barrier() {
-  return submit(collective("barrier", {}), plan_barrier(place_));
+Handle CheckedCommunicator::barrier() {
+  return start_barrier(collective("barrier", {}));
 }
 
-double PlannedCommunicator::take_wait_seconds() {
+double CheckedCommunicator::take_wait_seconds() {
   const double seconds = wait_seconds_;
   wait_seconds_ = 0;
   return seconds;
 }
 
-Handle PlannedCommunicator::native_all_reduce(Operation, const torch::Tensor&, Op) {
+Handle CheckedCommunicator::start_native_all_reduce(Operation, const torch::Tensor&, Op) {
   return nullptr;
 }
 
-void PlannedCommunicator::exchange_members() {
+void CheckedCommunicator::exchange_members() {
   constexpr std::int64_t kHost = 256;
   constexpr std::int64_t kRecord = kHost + static_cast<std::int64_t>(sizeof(std::int32_t));
   const Member self = this_process(place_.rank);
@@ -191,8 +190,10 @@ void PlannedCommunicator::exchange_members() {
   std::memcpy(record, self.host.data(), std::min<std::size_t>(self.host.size(), kHost - 1));
   const auto pid = static_cast<std::int32_t>(self.pid);
   std::memcpy(record + kHost, &pid, sizeof(pid));
-  torch::Tensor all = torch::empty({place_.size * kRecord}, torch::kUInt8);
-  all_gather(all, own)->wait();
+  torch::Tensor all = torch::empty({place_.size * kRecord},
+                                   torch::TensorOptions().dtype(torch::kUInt8).device(device_));
+  all_gather(all, own.to(device_))->wait();
+  all = all.cpu();
   members_.clear();
   for (int rank = 0; rank < place_.size; ++rank) {
     const auto* theirs = all.data_ptr<std::uint8_t>() + rank * kRecord;
@@ -202,9 +203,11 @@ void PlannedCommunicator::exchange_members() {
   }
 }
 
-std::vector<Member> PlannedCommunicator::members_of_colour(int colour) {
-  torch::Tensor colours = torch::empty({place_.size}, torch::kInt32);
-  all_gather(colours, torch::full({1}, colour, torch::kInt32))->wait();
+std::vector<Member> CheckedCommunicator::members_of_colour(int colour) {
+  const auto integers = torch::TensorOptions().dtype(torch::kInt32).device(device_);
+  torch::Tensor colours = torch::empty({place_.size}, integers);
+  all_gather(colours, torch::full({1}, colour, integers))->wait();
+  colours = colours.cpu();
   std::vector<Member> chosen;
   for (int rank = 0; rank < place_.size; ++rank) {
     if (colours.data_ptr<std::int32_t>()[rank] == colour)
@@ -213,7 +216,7 @@ std::vector<Member> PlannedCommunicator::members_of_colour(int colour) {
   return chosen;
 }
 
-Timeout PlannedCommunicator::timeout(const Operation& operation,
+Timeout CheckedCommunicator::timeout(const Operation& operation,
                                      const std::vector<bool>& heard) const {
   std::vector<Member> waiting;
   std::vector<Member> missing;
@@ -223,6 +226,15 @@ Timeout PlannedCommunicator::timeout(const Operation& operation,
     (rank == place_.rank || heard[index] ? waiting : missing).push_back(member);
   }
   return {operation.name, std::move(waiting), std::move(missing), options_.time_limit};
+}
+
+Place renumber(std::vector<Member>& members, int rank) {
+  Place place{0, static_cast<int>(members.size())};
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i].rank == rank) place.rank = static_cast<int>(i);
+    members[i].rank = static_cast<int>(i);
+  }
+  return place;
 }
 
 std::chrono::milliseconds notice_period(std::chrono::milliseconds limit) {
