@@ -172,24 +172,16 @@ int Trainer::save(std::int64_t step) {
   if (const int code = finish_save(); code != 0) return code;
   if (saved_step_ == step) return 0;  // it was under way
   const auto started = checkpointer_->start(step, sharded_->parameter_hash());
-  if (!started) return settle(started.findings(), "io");
-  return settle({}, "io");
+  const int code = settle(started.findings(), "io");
+  if (code != 0) say_what_is_left();
+  return code;
 }
 
 int Trainer::finish_save() {
   if (!checkpointer_->pending()) return 0;
   auto saved = checkpointer_->finish();
   if (const int code = settle(saved.findings(), "io"); code != 0) {
-    // What is left to go on from?
-    if (comm_->rank() == 0) {
-      for (const std::int64_t step : checkpointer_->store().steps()) {
-        auto previous = Checkpoint::open(checkpointer_->store().path(step));
-        if (previous && previous->verify()) {
-          say(fmt::format("the previous checkpoint is intact: {}", previous->path().string()));
-          break;
-        }
-      }
-    }
+    say_what_is_left();
     return code;
   }
   saved_step_ = saved->step;
@@ -202,6 +194,17 @@ int Trainer::finish_save() {
                    {"seconds", saved->seconds}});
   }
   return 0;
+}
+
+void Trainer::say_what_is_left() const {
+  if (comm_->rank() != 0) return;
+  for (const std::int64_t step : checkpointer_->store().steps()) {
+    auto previous = Checkpoint::open(checkpointer_->store().path(step));
+    if (previous && previous->verify()) {
+      return say(fmt::format("the previous checkpoint is intact: {}", previous->path().string()));
+    }
+  }
+  say("there is no earlier checkpoint to go on from");
 }
 
 int Trainer::finish() {

@@ -41,6 +41,7 @@ class Trainer {
   int evaluate_now(std::int64_t step);
   int save(std::int64_t step);
   int finish_save();
+  void say_what_is_left() const;  // after a checkpoint that could not be written
   int finish();
   int verify_last_checkpoint();
   int export_last_checkpoint();

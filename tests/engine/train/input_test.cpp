@@ -74,7 +74,7 @@ TEST_F(Input, AnotherDataStateThanTheCheckpointsIsExplained) {
 }
 
 TEST_F(Input, ADamagedCheckpointIsPassedOverAloudOrRefused) {
-  ASSERT_EQ(train(2, "out", {"--steps", "4"}).exit_code, 0);
+  ASSERT_EQ(train(2, "out", {"--inject-fault", "term:0:4"}).exit_code, 130);
   ASSERT_EQ(train(2, "whole").exit_code, 0);
   const fs::path damaged = checkpoint("out", 4) / "shard-00001-of-00002.safetensors";
   {

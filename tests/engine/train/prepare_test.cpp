@@ -57,7 +57,7 @@ TEST(Prepare, TokensDecodeToTheText) {
   ASSERT_TRUE(corpus.ok()) << to_text(corpus.findings());
   auto tokenizer = text::Tokenizer::read(corpus->tokenizer);
   ASSERT_TRUE(tokenizer.ok());
-  EXPECT_EQ(corpus->train.vocabulary(), 400U);
+  EXPECT_EQ(corpus->train.vocabulary(), static_cast<std::uint64_t>(tokenizer->vocabulary_size()));
   std::string train;
   std::string validation;
   for (const TextPart& part : split_text(text)) (part.validation ? validation : train) += part.text;
