@@ -1,4 +1,4 @@
-// Text as bytes: is it valid UTF-8, and where in it is an offset.
+// Text as bytes: lines, valid UTF-8, and where in it is an offset.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,11 @@
 #include "base/finding.h"
 
 namespace muster {
+
+/// Up to the first line feed, without it.
+inline std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
 
 /// Line and column (in bytes) of an offset, both from 1.
 Position position_at(std::string_view text, std::size_t offset, const std::string& file);

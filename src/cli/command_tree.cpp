@@ -41,6 +41,8 @@ OptionInfo describe_option(const CLI::Option& option) {
   info.choices = choices_in(type);
   info.value_name = type.substr(0, type.find(':'));
   if (info.value_name.empty() || info.value_name[0] == '{') info.value_name = "VALUE";
+  if (info.value_name == "CASE") info.listed = "cases";
+  if (info.value_name == "RUN") info.listed = "runs";
   info.description = option.get_description();
   return info;
 }
@@ -53,7 +55,12 @@ CommandInfo describe_command(const CLI::App& app, const std::string& parent) {
   info.description = app.get_description();
   info.footer = app.get_footer();
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_group().empty()) info.options.push_back(describe_option(*option));
+    if (option->get_group().empty()) continue;
+    OptionInfo described = describe_option(*option);
+    const bool after_kind = !info.options.empty() && info.options.back().value_name == "KIND";
+    if (described.positional && described.value_name == "NAME" && after_kind)
+      described.listed = kOfKindBefore;
+    info.options.push_back(std::move(described));
   }
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (!sub->get_group().empty()) info.commands.push_back(describe_command(*sub, info.path));

@@ -11,6 +11,9 @@ class App;
 
 namespace muster::cli {
 
+/// OptionInfo::listed of a name that follows its kind on the command line.
+inline constexpr const char* kOfKindBefore = "*";
+
 struct OptionInfo {
   std::vector<std::string> names;  ///< "-o", "--output"; of a positional its one name
   bool positional = false;
@@ -19,6 +22,7 @@ struct OptionInfo {
   bool repeated = false;             ///< may be given more than once
   std::string value_name;            ///< "DIR"
   std::vector<std::string> choices;  ///< the values it may have; empty when they are open
+  std::string listed;  ///< values are what `muster list KIND` gives: the kind, or kOfKindBefore
   std::string description;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/completion.h"
 
 namespace muster::cli {
@@ -13,11 +14,6 @@ namespace {
 std::string quoted(std::string text) {
   text.erase(std::remove(text.begin(), text.end(), '\''), text.end());
   return "'" + text + "'";
-}
-
-/// The first line of a description.
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
 }
 
 /// Options of the command, and those of the root, which may follow every verb.
@@ -61,9 +57,10 @@ std::string place_arms(const CommandInfo& root) {
   return text;
 }
 
-/// `case` arms "PLACE|--option": what to offer for the option's value.
-template <typename Choices, typename Open>
-std::string value_arms(const CommandInfo& root, Choices choices, Open open) {
+/// `case` arms "PLACE|--option": what to offer for the option's value. `choices`, `listed` and
+/// `open` write the commands for a fixed set, for what `muster list` gives, and for anything.
+template <typename Choices, typename Listed, typename Open>
+std::string value_arms(const CommandInfo& root, Choices choices, Listed listed, Open open) {
   std::string text;
   for (const CommandInfo* command : flatten(root)) {
     for (const OptionInfo& option : options_of(*command, root)) {
@@ -71,22 +68,38 @@ std::string value_arms(const CommandInfo& root, Choices choices, Open open) {
       std::vector<std::string> patterns;
       for (const std::string& name : option.names)
         patterns.push_back(quoted(command->path + "|" + name));
-      text += fmt::format("    {}) {} ;;\n", fmt::join(patterns, "|"),
-                          option.choices.empty()
-                              ? open()
-                              : choices(fmt::format("{}", fmt::join(option.choices, " "))));
+      const std::string offer = !option.listed.empty() ? listed(option.listed)
+                                : option.choices.empty()
+                                    ? open()
+                                    : choices(fmt::format("{}", fmt::join(option.choices, " ")));
+      text += fmt::format("    {}) {} ;;\n", fmt::join(patterns, "|"), offer);
     }
   }
   return text;
 }
+
+/// The kind whose names the command takes; empty when it takes none.
+std::string listed_of(const CommandInfo& command) {
+  for (const OptionInfo& option : command.options) {
+    if (option.positional && !option.listed.empty()) return option.listed;
+  }
+  return {};
+}
+
+/// The body of the function that prints the names of a kind, for bash and zsh.
+constexpr const char* kListNames =
+    "muster list \"$1\" -o csv 2>/dev/null | tail -n +2 | cut -d, -f1";
 
 }  // namespace
 
 std::string bash_completion(const CommandInfo& root) {
   std::string text =
       "# bash completion of muster; made by 'muster completion bash'.\n"
+      "_muster_names() { " +
+      std::string(kListNames) +
+      "; }\n"
       "_muster() {\n"
-      "  local place='muster' cur=\"${COMP_WORDS[COMP_CWORD]}\" "
+      "  local kind='' place='muster' cur=\"${COMP_WORDS[COMP_CWORD]}\" "
       "prev=\"${COMP_WORDS[COMP_CWORD-1]}\" flags='' words='' i\n"
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    case \"$place ${COMP_WORDS[i]}\" in\n" +
@@ -101,19 +114,31 @@ std::string bash_completion(const CommandInfo& root) {
             return fmt::format("mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$cur\"); return",
                                words);
           },
+          [](const std::string& kind) {
+            return fmt::format(
+                "mapfile -t COMPREPLY < <(compgen -W \"$(_muster_names {})\" -- \"$cur\"); return",
+                kind);
+          },
           [] { return std::string("mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return"); }) +
       "  esac\n"
       "  case \"$place\" in\n";
   for (const CommandInfo* command : flatten(root)) {
-    text +=
-        fmt::format("    {}) flags='{}' words='{}' ;;\n", quoted(command->path),
-                    fmt::join(flag_names(*command, root), " "), fmt::join(words_of(*command), " "));
+    text += fmt::format("    {}) flags='{}' words='{}' kind='{}' ;;\n", quoted(command->path),
+                        fmt::join(flag_names(*command, root), " "),
+                        fmt::join(words_of(*command), " "), listed_of(*command));
   }
   return text +
          "  esac\n"
          "  if [[ $cur == -* ]]; then\n"
          "    mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$cur\")\n"
-         "  elif [[ -n $words ]]; then\n"
+         "    return\n"
+         "  fi\n"
+         "  if [[ $kind == '*' && \" $words \" == *\" $prev \"* ]]; then\n"
+         "    words=$(_muster_names \"$prev\")\n"
+         "  elif [[ -n $kind && $kind != '*' ]]; then\n"
+         "    words=$(_muster_names \"$kind\")\n"
+         "  fi\n"
+         "  if [[ -n $words ]]; then\n"
          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
          "  fi\n"
          "}\n"
@@ -124,8 +149,11 @@ std::string zsh_completion(const CommandInfo& root) {
   std::string text =
       "#compdef muster\n"
       "# zsh completion of muster; made by 'muster completion zsh'.\n"
+      "_muster_names() { " +
+      std::string(kListNames) +
+      "; }\n"
       "_muster() {\n"
-      "  local place='muster' prev=\"${words[CURRENT-1]}\" i\n"
+      "  local kind='' place='muster' prev=\"${words[CURRENT-1]}\" i\n"
       "  local -a flags commands choices\n"
       "  for ((i = 2; i < CURRENT; i++)); do\n"
       "    case \"$place ${words[i]}\" in\n" +
@@ -136,6 +164,9 @@ std::string zsh_completion(const CommandInfo& root) {
       value_arms(
           root,
           [](const std::string& words) { return fmt::format("compadd -- {}; return", words); },
+          [](const std::string& kind) {
+            return fmt::format("compadd -- ${{(f)\"$(_muster_names {})\"}}; return", kind);
+          },
           [] { return std::string("_files; return"); }) +
       "  esac\n"
       "  case \"$place\" in\n";
@@ -158,12 +189,18 @@ std::string zsh_completion(const CommandInfo& root) {
         choices.insert(choices.end(), option.choices.begin(), option.choices.end());
     }
     text += fmt::format(
-        "    {})\n      flags=({})\n      commands=({})\n      choices=({})\n      ;;\n",
+        "    {})\n      flags=({})\n      commands=({})\n      choices=({})\n      kind='{}'\n     "
+        " ;;\n",
         quoted(command->path), fmt::join(flags, " "), fmt::join(commands, " "),
-        fmt::join(choices, " "));
+        fmt::join(choices, " "), listed_of(*command));
   }
   return text +
          "  esac\n"
+         "  if [[ $kind == '*' && ${choices[(Ie)$prev]} -gt 0 ]]; then\n"
+         "    choices=(${(f)\"$(_muster_names $prev)\"})\n"
+         "  elif [[ -n $kind && $kind != '*' ]]; then\n"
+         "    choices=(${(f)\"$(_muster_names $kind)\"})\n"
+         "  fi\n"
          "  if [[ ${words[CURRENT]} == -* ]]; then\n"
          "    _describe -o 'option' flags\n"
          "  elif (( ${#commands} )); then\n"
@@ -179,15 +216,22 @@ std::string zsh_completion(const CommandInfo& root) {
 }
 
 std::string fish_completion(const CommandInfo& root) {
-  std::string text = "# fish completion of muster; made by 'muster completion fish'.\n";
+  std::string text =
+      "# fish completion of muster; made by 'muster completion fish'.\n"
+      "function __muster_names\n"
+      "  muster list $argv[1] -o csv 2>/dev/null | tail -n +2 | cut -d, -f1\n"
+      "end\n";
   const auto option_line = [&](const std::string& condition, const OptionInfo& option) {
     std::string line = "complete -c muster" + condition;
     for (const std::string& name : option.names) {
       line += name.rfind("--", 0) == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);
     }
-    if (option.takes_value) {
-      line += option.choices.empty() ? " -r"
-                                     : fmt::format(" -x -a '{}'", fmt::join(option.choices, " "));
+    if (!option.listed.empty()) {
+      line += fmt::format(" -x -a '(__muster_names {})'", option.listed);
+    } else if (!option.choices.empty()) {
+      line += fmt::format(" -x -a '{}'", fmt::join(option.choices, " "));
+    } else if (option.takes_value) {
+      line += " -r";
     }
     return line + " -d " + quoted(first_line(option.description)) + "\n";
   };
@@ -196,6 +240,11 @@ std::string fish_completion(const CommandInfo& root) {
     text += fmt::format("complete -c muster -n __fish_use_subcommand -f -a {} -d {}\n", verb.name,
                         quoted(first_line(verb.description)));
     const std::string condition = fmt::format(" -n '__fish_seen_subcommand_from {}'", verb.name);
+    if (const std::string kind = listed_of(verb); !kind.empty()) {
+      // A name after its kind: the word before the one being typed.
+      const std::string of = kind == kOfKindBefore ? "(commandline -opc)[-1]" : kind;
+      text += fmt::format("complete -c muster{} -a '(__muster_names {})'\n", condition, of);
+    }
     for (const std::string& word : words_of(verb)) {
       text += fmt::format("complete -c muster{} -f -a {}\n", condition, word);
     }

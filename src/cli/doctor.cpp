@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
 #include "base/output.h"
 #include "cli/doctor_needs.h"
 #include "cli/engine_program.h"
@@ -18,7 +19,7 @@ namespace muster::cli {
 namespace {
 
 /// What was found for one need.
-struct Finding {
+struct Examined {
   std::string capability;
   std::string name;
   bool present = false;
@@ -68,10 +69,6 @@ bool at_least(const std::string& version, const std::string& minimum) {
   return parts_of(version) >= parts_of(minimum);
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
 /// The version that the program tells; failure: why it does not.
 Result<std::string> ask_version(Context& context, const std::string& path, const Need& need) {
   Command command;
@@ -90,7 +87,7 @@ Result<std::string> ask_version(Context& context, const std::string& path, const
                              first_line(result->err.empty() ? result->out : result->err)));
 }
 
-Finding find_program(Context& context, const Need& need, Finding finding) {
+Examined find_program(Context& context, const Need& need, Examined finding) {
   finding.evidence = fmt::format("{} is not in PATH", fmt::join(need.programs, ", "));
   for (const std::string& program : need.programs) {
     const auto path = context.processes.find(program);
@@ -137,7 +134,7 @@ std::vector<std::string> prefixes(const Context& context) {
   return result;
 }
 
-Finding find_library(Context& context, const Need& need, Finding finding) {
+Examined find_library(Context& context, const Need& need, Examined finding) {
   for (const std::string& prefix : prefixes(context)) {
     for (const std::string& file : need.files) {
       const std::string path = prefix + "/" + file;
@@ -152,10 +149,10 @@ Finding find_library(Context& context, const Need& need, Finding finding) {
   return finding;
 }
 
-std::vector<Finding> examine(Context& context, const Capability& capability) {
-  std::vector<Finding> findings;
+std::vector<Examined> examine(Context& context, const Capability& capability) {
+  std::vector<Examined> findings;
   for (const Need& need : capability.needs) {
-    Finding finding{capability.name, need.name, false, "", need.packages};
+    Examined finding{capability.name, need.name, false, "", need.packages};
     findings.push_back(need.programs.empty() ? find_library(context, need, std::move(finding))
                                              : find_program(context, need, std::move(finding)));
   }
@@ -172,10 +169,10 @@ std::vector<Finding> examine(Context& context, const Capability& capability) {
 }
 
 /// The commands that mend what is missing.
-std::vector<std::string> mending(const std::vector<Finding>& findings) {
+std::vector<std::string> mending(const std::vector<Examined>& findings) {
   std::set<std::string> packages;
   bool engine = false;
-  for (const Finding& finding : findings) {
+  for (const Examined& finding : findings) {
     if (finding.present) continue;
     packages.insert(finding.packages.begin(), finding.packages.end());
     engine = engine || finding.name == "muster-train";
@@ -197,14 +194,14 @@ void diagnose(Context& context, const std::vector<std::string>& wanted) {
                     {"OUTCOME", "outcome"},
                     {"SEEN", "evidence"}};
   Verdict verdict;
-  std::vector<Finding> all;
+  std::vector<Examined> all;
   auto rows = nlohmann::ordered_json::array();
   auto summary = nlohmann::ordered_json::array();
   for (const Capability& capability : capabilities()) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), capability.name) == wanted.end())
       continue;
-    const std::vector<Finding> findings = examine(context, capability);
-    for (const Finding& finding : findings) {
+    const std::vector<Examined> findings = examine(context, capability);
+    for (const Examined& finding : findings) {
       const Check check{capability.name + "/" + finding.name,
                         finding.present ? Outcome::kPass : Outcome::kUnknown, finding.evidence};
       verdict.add(check);
@@ -214,7 +211,7 @@ void diagnose(Context& context, const std::vector<std::string>& wanted) {
       rows.push_back(std::move(row));
     }
     const bool ready = std::all_of(findings.begin(), findings.end(),
-                                   [](const Finding& one) { return one.present; });
+                                   [](const Examined& one) { return one.present; });
     nlohmann::ordered_json line;
     line["name"] = capability.name;
     line["purpose"] = capability.purpose;

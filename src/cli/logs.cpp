@@ -18,7 +18,7 @@
 namespace muster::cli {
 namespace {
 
-struct Options {
+struct LogsOptions {
   std::string run = "last";
   int rank = -1;
   bool follow = false;
@@ -33,7 +33,7 @@ struct Log {
 /// Prints lines of several logs with the log's name before each; a single one as it is.
 class Printer {
  public:
-  Printer(const Options& options, const std::filesystem::path& directory, Context& context)
+  Printer(const LogsOptions& options, const std::filesystem::path& directory, Context& context)
       : options_(options),
         directory_(directory),
         context_(context),
@@ -80,14 +80,14 @@ class Printer {
     }
   }
 
-  const Options& options_;
+  const LogsOptions& options_;
   std::filesystem::path directory_;
   Context& context_;
   Redactor redactor_;
   std::vector<Log> logs_;
 };
 
-void logs(const Options& options, Context& context) {
+void logs(const LogsOptions& options, Context& context) {
   auto store = runs::RunStore::open(context.runs_dir(), context.clock);
   if (!store) return context.fail(store.findings(), kExitInternal);
   const auto record = store->find(options.run);
@@ -117,7 +117,7 @@ void logs(const Options& options, Context& context) {
 void add_logs(CLI::App& root, Context& context) {
   CLI::App* sub = root.add_subcommand("logs", "What a run's launcher and ranks printed");
   sub->group("Runs");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LogsOptions>();
   sub->add_option("run", options->run, "Id of the run, the start of one, its directory, or 'last'")
       ->type_name("RUN")
       ->capture_default_str();

@@ -10,7 +10,7 @@
 namespace muster::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> runs;
   std::string out;
   bool open = false;
@@ -38,7 +38,7 @@ void open_page(Context& context, const std::filesystem::path& page) {
   }
 }
 
-void report(Context& context, const Options& options) {
+void report(Context& context, const ReportOptions& options) {
   if (!context.files.exists(context.runs_dir())) {
     // A project without runs has nothing to report on; a folder that somebody named is a mistake.
     const bool named =
@@ -104,7 +104,7 @@ void add_report(CLI::App& root, Context& context) {
   CLI::App* sub =
       root.add_subcommand("report", "Write one self-contained HTML page on one or several runs");
   sub->group("Runs");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportOptions>();
   sub->add_option("run", options->runs,
                   "Runs: id, the beginning of one, directory, or last (the default)")
       ->type_name("RUN");

@@ -1,7 +1,7 @@
 // run: a case from its manifest to its verdict.
+#include <algorithm>
 #include <memory>
 #include <ostream>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +17,7 @@
 namespace muster::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string case_name;
   std::string target = "local";
   std::string profile;
@@ -39,10 +39,17 @@ Result<std::vector<catalog::Override>> overrides(const std::vector<std::string>&
     }
     result.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
   }
+  // The input is named one way or the other: giving one takes the other away.
+  const auto given = [&](const char* key) {
+    return std::any_of(result.begin(), result.end(),
+                       [&](const catalog::Override& one) { return one.first == key; });
+  };
+  if (given("data.path") && !given("data.name")) result.emplace_back("data.name", "null");
+  if (given("data.name") && !given("data.path")) result.emplace_back("data.path", "null");
   return result;
 }
 
-Result<launch::RunRequest> request_of(const Options& options, const Context& context) {
+Result<launch::RunRequest> request_of(const RunOptions& options, const Context& context) {
   launch::RunRequest request;
   request.case_name = options.case_name;
   request.profile = options.profile;
@@ -89,7 +96,7 @@ void print_dry_run(const launch::Rendered& rendered, Context& context) {
   context.print(output);
 }
 
-void run(const Options& options, Context& context) {
+void run(const RunOptions& options, Context& context) {
   const auto request = request_of(options, context);
   if (!request) return context.fail(request.findings(), kExitBadInput);
   const launch::Seams seams{context.files, context.processes, context.clock};
@@ -120,7 +127,7 @@ void run(const Options& options, Context& context) {
 void add_run(CLI::App& root, Context& context) {
   CLI::App* sub = root.add_subcommand("run", "Run a case, follow it and judge it");
   sub->group("Runs");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   sub->add_option("case", options->case_name, "Name of the case, or path of its manifest")
       ->type_name("CASE");
   sub->add_option("--target", options->target, "Where it runs: local or slurm")
