@@ -22,7 +22,7 @@ inline ProcessResult run_program(std::vector<std::string> arguments, std::string
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   command.input = std::move(input);
   command.env = {{"OMP_NUM_THREADS", "1"}};
-  command.time_limit = std::chrono::seconds(60);
+  command.time_limit = std::chrono::seconds(110);
   auto result = real_process_runner().run(command);
   if (!result) throw std::runtime_error(to_string(result.findings().front()));
   return std::move(result).value();

@@ -157,6 +157,26 @@ TEST(ScoreCommands, DamagedWeightsAreLocated) {
   EXPECT_NE(result.err.find("model.safetensors: error: tensor"), std::string::npos) << result.err;
 }
 
+TEST(ScoreCommands, ACheckpointScoresAsTheModelThatTrainingLeft) {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 200; ++i)
+    text += "The " + std::to_string(i) + "th line of a text to train on.\n";
+  const auto out = scratch.path() / "out";
+  const auto trained =
+      run_program({"train", "--model", "tiny", "--data", scratch.put("t.txt", text), "--tokenizer",
+                   "bpe:300", "--out", out, "--steps", "2", "--seq-len", "32", "--checkpoint-every",
+                   "2", "--transport", "single", "--threads", "1"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const auto ids = scratch.put("ids.json", R"({"sequences": [[1, 2, 3, 4, 5]]})");
+  const auto model = run_program({"score", out / "model", "--ids", ids, "-o", "json"});
+  const auto checkpoint =
+      run_program({"score", out / "checkpoints/step-00000002", "--ids", ids, "-o", "json"});
+  ASSERT_EQ(model.exit_code, 0) << model.err;
+  ASSERT_EQ(checkpoint.exit_code, 0) << checkpoint.err;
+  EXPECT_EQ(Json::parse(model.out)["sequences"], Json::parse(checkpoint.out)["sequences"]);
+}
+
 TEST(ScoreCommands, AModelThatGivesNoNumbersFails) {
   const Scratch scratch;
   for (const char* name : {"config.json", "model.safetensors"})
