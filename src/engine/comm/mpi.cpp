@@ -167,23 +167,29 @@ void MpiCommunicator::wait(const Operation& operation, const MpiOperation& state
 
 void MpiCommunicator::until_done(const Operation& operation, const MpiOperation& state) {
   const auto period = notice_period(options_.time_limit);
+  const auto hearing = period * 5 / 2;  // who waits is heard at least once in this time
   const auto start = Clock::now();
   const auto end = start + options_.time_limit + notice_grace(options_.time_limit);
   auto next_notice = start + period;
+  auto last_poll = start;
+  // Without a gap since then: a rank that was held up itself must not blame others at once.
+  auto listening = start;
   bool first = true;
   Backoff backoff;
   while (!poll(state)) {
     backoff.pause();
     if (!backoff.slow()) continue;
     const auto now = Clock::now();
-    if (now < next_notice && now < end) continue;
+    if (now - std::exchange(last_poll, now) > period) listening = now;
+    const bool over = now >= end && (now - listening >= hearing || now >= end + 4 * hearing);
+    if (now < next_notice && !over) continue;
     const std::lock_guard lock(session_->mutex);
     receive_notices();
     // What lay there before belongs to earlier waits; who still waits says it again.
     if (std::exchange(first, false)) heard_.assign(heard_.size(), {});
-    if (now >= end) {
+    if (over) {
       std::vector<bool> heard;
-      for (const auto when : heard_) heard.push_back(when > now - period * 5 / 2);
+      for (const auto when : heard_) heard.push_back(when > now - hearing);
       session_->broken();
       throw timeout(operation, heard);
     }

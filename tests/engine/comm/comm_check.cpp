@@ -251,7 +251,7 @@ int collectives(const std::string& transport, int size, bool native) {
 
 int silent(int who, bool stop) {
   Options options;
-  options.time_limit = std::chrono::milliseconds(1200);
+  options.time_limit = std::chrono::milliseconds(2500);
   const auto comm = connect(Transport::kAuto, options);
   torch::Tensor data = torch::ones({1 << 18});
   comm->all_reduce(data)->wait();
@@ -281,7 +281,7 @@ int silent(int who, bool stop) {
 
 int mismatch() {
   Options options;
-  options.time_limit = std::chrono::milliseconds(1000);
+  options.time_limit = std::chrono::milliseconds(2000);
   const auto comm = connect(Transport::kAuto, options);
   torch::Tensor data = torch::ones({4});
   try {
