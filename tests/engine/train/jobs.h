@@ -89,10 +89,13 @@ class TrainingTest : public ::testing::Test {
     return all;
   }
 
-  /// Runs `ranks` processes under mpirun, or one alone.
-  ProcessResult run(int ranks, const std::vector<std::string>& program_arguments) const {
+  /// Runs `ranks` processes under mpirun (or, without a launcher, by environment), or one alone.
+  ProcessResult run(int ranks, const std::vector<std::string>& program_arguments,
+                    bool by_environment = false) const {
     Command command;
-    if (ranks > 1) {
+    if (by_environment) {
+      command.argv = {LAUNCH_RANKS, std::to_string(ranks)};
+    } else if (ranks > 1) {
       command.argv = {"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
                       "-np",    std::to_string(ranks)};
     }

@@ -98,6 +98,16 @@ TEST_F(Training, AnyNumberOfRanksAndStrategyFollowsTheSameCurve) {
   }
 }
 
+// As torchrun and the Kubernetes operators start processes.
+TEST_F(Training, ProcessesThatFindEachOtherByEnvironmentTrainAlike) {
+  ASSERT_EQ(train(2, "mpi").exit_code, 0);
+  const auto result = run(2, arguments("gloo"), /*by_environment=*/true);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(last("gloo", "start").at("transport"), "gloo");
+  EXPECT_EQ(outcome("gloo"), outcome("mpi"));  // sums are made in rank order whoever carries them
+  EXPECT_EQ(outcome("gloo", 1), outcome("gloo", 0));
+}
+
 TEST_F(Training, ARunRepeatedGivesTheSameBits) {
   for (const std::string out : {"a", "b"})
     ASSERT_EQ(train(2, out, {"--precision", "bf16"}).exit_code, 0);
