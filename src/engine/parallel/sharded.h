@@ -52,7 +52,6 @@ struct Shard {
   /// The first `undecayed` elements belong to parameters of fewer than two dimensions (norms,
   /// biases), which weight decay leaves alone.
   std::int64_t undecayed = 0;
-  torch::Tensor decay_mask;  ///< undefined
 };
 
 /// Where one parameter lies in its flat buffer: for checkpoints that do not depend on the world's
