@@ -174,7 +174,7 @@ TEST_P(Fused, HeadLossInSeveralPieces) {
   // 600,011 terms one by one, and that is what limits the agreement in float32.
   torch::manual_seed(8);
   const double limit = GetParam() == torch::kFloat32 ? 1e-3 : kComposed;
-  check_head(50, 16, 600011, 3, {GetParam(), limit});
+  check_head(50, 4, 600011, 3, {GetParam(), limit});
 }
 
 TEST_P(Fused, Embedding) {
