@@ -35,6 +35,12 @@ class Builder : public YAML::EventHandler {
   const Position& document_start() const { return document_start_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
+    // yaml-cpp makes empty documents without end of some malformed endings ("...!x"): each must
+    // start further on.
+    if (!documents_.empty() && mark.pos <= document_offset_) {
+      throw Stop{error_at(at(mark), "yaml-syntax", "not valid YAML: a document can't start here")};
+    }
+    document_offset_ = mark.pos;
     document_start_ = at(mark);
     anchors_.clear();
   }
@@ -67,7 +73,7 @@ class Builder : public YAML::EventHandler {
   }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                      YAML::EmitterStyle::value) override {
+                  YAML::EmitterStyle::value) override {
     open(mark, tag, anchor, true);
   }
 
@@ -171,6 +177,7 @@ class Builder : public YAML::EventHandler {
 
   std::string file_;
   Position document_start_;
+  int document_offset_ = -1;
   std::vector<Open> stack_;
   std::vector<Node> documents_;
   std::unordered_map<YAML::anchor_t, Anchored> anchors_;

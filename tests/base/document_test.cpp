@@ -84,6 +84,12 @@ TEST(YamlTest, EmptyIsNullAndStreamsAreSplit) {
   EXPECT_TRUE((*stream)[2].is_null());
 }
 
+TEST(YamlTest, AMalformedEndingIsNoEndlessStream) {
+  const auto stream = parse_yaml_stream(" ,\nb : &b: 1\n...!map\nb: ~", "f");
+  ASSERT_FALSE(stream);
+  EXPECT_EQ(stream.findings()[0].rule, "yaml-syntax");
+}
+
 struct Bad {
   std::string text;
   const char* message;
