@@ -17,10 +17,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 state=${MUSTER_TESTBED:-/run/muster-testbed}
 life=${MUSTER_TESTBED_LIFE:-900}
 hosts="ctl n1 n2 n3 n4"
-fabric=muster-fabric
+cluster=$(basename "$state")  # names the namespaces, so that several clusters may run at once
+fabric=$cluster-fabric
 
 address() { case $1 in ctl) echo 10.91.7.10 ;; n*) echo 10.91.7.$((100 + ${1#n})) ;; esac; }
-namespace() { echo "muster-$1"; }
+namespace() { echo "$cluster-$1"; }
 
 skip() {
   echo "skipped: $1"

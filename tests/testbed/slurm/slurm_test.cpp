@@ -99,6 +99,7 @@ class Slurm : public ::testing::Test {
                                           "--target",  "slurm",
                                           "--set",     "topology.nodes=2",
                                           "--set",     "topology.accelerators_per_node=1",
+                                          "--set",     "expect.straggler.ratio=1000",
                                           "-o",        "json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return words(arguments);
@@ -163,7 +164,7 @@ TEST_F(Slurm, LostNodeResumes) {
         return on_controller({"squeue", "--noheader", "--format=%T", "--jobs=" + job}) ==
                "PENDING\n";
       },
-      std::chrono::seconds(90)));
+      std::chrono::seconds(120)));
   EXPECT_EQ(cluster({"start", "n2"}).exit_code, 0);
   on_controller({"scontrol", "update", "JobId=" + job, "StartTime=now"});
   const auto ended = background.finish(std::chrono::seconds(150));
