@@ -5,7 +5,7 @@ set -eu
 host=$1 state=$2 life=$3
 home=$state/$host
 hostname "$host"
-mkdir -p "$home"/{log,spool,controller,mysql}
+mkdir -p "$home"/{log,controller,mysql}
 
 mount --bind "$state/hosts" /etc/hosts
 mkdir -p /etc/slurm
@@ -42,7 +42,7 @@ if [ "$host" = ctl ]; then
   "$state/accounting.sh" "$home"
   /usr/sbin/slurmctld
 else
-  mount --bind "$home/spool" /var/lib/slurm/slurmd
+  # The spool is new at each boot: a step that died with the power would stand in the way of its successor.
   /usr/sbin/slurmd -b
 fi
 echo ok >"$home/ready"
