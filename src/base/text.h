@@ -1,4 +1,4 @@
-// Text as bytes: lines, valid UTF-8, and where in it is an offset.
+// Text as bytes: lines, numbers for people, valid UTF-8, and where in it is an offset.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,10 @@ namespace muster {
 inline std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
+
+/// A number rounded to a whole one, its digits in groups: 1234567 as "1,234,567", whatever the
+/// locale.
+std::string grouped(double value);
 
 /// Line and column (in bytes) of an offset, both from 1.
 Position position_at(std::string_view text, std::size_t offset, const std::string& file);

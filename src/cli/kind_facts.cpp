@@ -25,7 +25,7 @@ std::vector<OutputColumn> instance_columns() {
           {"EACH", "accelerators.memory", false, true},
           {"MEMORY", "memory", false, true},
           {"VCPUS", "cpu.vcpus", false, true},
-          {"GB/S", "network.gbps", false, true},
+          {"GBIT/S", "network.gbps", false, true},
           {"CARDS", "network.cards", true, true},
           {"EFA", "network.efa.count", false, true},
           {"RDMA READ", "network.rdma.read", true},

@@ -8,19 +8,11 @@
 
 #include "base/display.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "runs/run_record.h"
 
 namespace muster::cli {
 namespace {
-
-/// 1234567 as "1,234,567": not by the locale, which may not be the same everywhere.
-std::string grouped(double value) {
-  std::string digits = fmt::format("{:.0f}", value);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
-  }
-  return digits;
-}
 
 std::string colored(const std::string& text, const char* code, bool color) {
   return color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;

@@ -215,6 +215,7 @@ runs::Expectations expectations(const Case& values) {
   expected.mfu_min = values.expect.min_mfu;
   expected.tokens_per_second_min = values.expect.min_tokens_per_second;
   if (values.expect.straggler_ratio) expected.straggler_ratio = *values.expect.straggler_ratio;
+  if (values.expect.straggler_mads) expected.straggler_mads = *values.expect.straggler_mads;
   return expected;
 }
 

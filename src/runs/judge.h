@@ -37,7 +37,10 @@ struct Expectations {
   std::optional<double> mfu_min;                ///< share of the measured peak, 0 to 1
 
   bool stragglers = true;        ///< needs two ranks; left out for one
-  double straggler_ratio = 1.5;  ///< own time a step over the median of the ranks
+  /// A rank is a straggler when its own time a step passes both: times the median of the others, and (from three
+  /// ranks on) median absolute deviations above the median rank.
+  double straggler_ratio = 1.5;
+  double straggler_mads = 5;
 };
 
 /// Events of one rank's file, in the file's order, and what could not be read of it.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "runs/judge_checks.h"
 #include "runs/statistics.h"
 
@@ -122,7 +123,7 @@ Check throughput(const Material& material) {
   if (!share && achieved && peak) {
     share = *achieved / *peak;
   }
-  std::string what = fmt::format("{:.4g} tokens/s (median of {} steps)", *rate, steps.size());
+  std::string what = fmt::format("{} tokens/s (median of {} steps)", grouped(*rate), steps.size());
   if (achieved) {
     what += ", " + flops(*achieved) + " a rank";
   }
@@ -150,7 +151,7 @@ Check throughput(const Material& material) {
   }
   if (asked.tokens_per_second_min) {
     const std::string line =
-        fmt::format("{}; at least {:.4g} tokens/s asked", what, *asked.tokens_per_second_min);
+        fmt::format("{}; at least {} tokens/s asked", what, grouped(*asked.tokens_per_second_min));
     *rate < *asked.tokens_per_second_min ? seen.fail(line) : seen.pass(line);
   }
   if (asked.mfu_min) {
@@ -236,7 +237,7 @@ Check stragglers(const Material& material) {
       slowest = rank;
     }
     // With two ranks each is the other's only measure: the ratio alone decides.
-    const bool apart = world < 3 || ratio > centre + 5 * spread;
+    const bool apart = world < 3 || ratio > centre + material.asked.straggler_mads * spread;
     if (ratio > material.asked.straggler_ratio && apart) {
       seen.fail(fmt::format("{}: {:.4g} s of its own a step, {:.2f} times the other{} ({})",
                             material.find(rank)->name(), *median(values), ratio,

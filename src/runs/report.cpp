@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/clock.h"
 #include "runs/report_assets.h"
 #include "runs/report_series.h"
@@ -131,7 +132,7 @@ std::string tiles(const Series& series) {
   tile("loss, first to last",
        figure(series.first_loss, "{:.2f}") + " → " + figure(series.last_loss, "{:.2f}"));
   tile("evaluation loss", figure(series.eval_loss));
-  tile("tokens/s", figure(series.tokens_per_second));
+  tile("tokens/s", series.tokens_per_second ? grouped(*series.tokens_per_second) : "—");
   tile("of the measured peak", series.mfu ? fmt::format("{:.1f} %", 100 * *series.mfu) : "—");
   tile("most memory of a rank", bytes(memory > 0 ? std::optional(memory) : std::nullopt));
   tile("start to first step",

@@ -1,6 +1,7 @@
 #include "runs/run_store.h"
 
 #include <unistd.h>
+#include <sstream>
 
 #include <algorithm>
 #include <map>
@@ -67,12 +68,24 @@ Failure occupied(const fs::path& directory, const std::string& run) {
                  "choose another directory, or resume that run");
 }
 
+/// The process of a local run's job, which writes "PID START_TICKS" into RUN/logs/job.pid before
+/// anything else: so it is known even if muster was killed before it could record it.
+LauncherIds job_of(const RunRecord& record) {
+  LauncherIds ids;
+  ids.host = record.launcher.host;
+  if (const auto text = real_file_system().read(record.directory / "logs/job.pid")) {
+    std::istringstream(*text) >> ids.pid >> ids.start_ticks;
+  }
+  return ids;
+}
+
 /// A run of this machine that says it goes on, while nobody is at work on it.
 bool abandoned(const RunRecord& record) {
   return !is_final(record.state) && record.target == "local" &&
          record.launcher.slurm_job_id.empty() &&
          record.launcher.host == ids_of_process(::getpid()).host &&
-         !process_alive(record.launcher) && !DirectoryLock::holder(record.directory);
+         !process_alive(record.launcher) && !process_alive(job_of(record)) &&
+         !DirectoryLock::holder(record.directory);
 }
 
 unsigned random_number() {

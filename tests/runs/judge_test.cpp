@@ -261,7 +261,7 @@ TEST(Throughput, IsComparedWithWhatWasAsked) {
   auto asked = ask_all();
   asked.tokens_per_second_min = 1e6;
   EXPECT_CHECK(judge(asked, good_run(), exited()), "throughput", Outcome::kFail,
-               "at least 1e+06 tokens/s asked");
+               "at least 1,000,000 tokens/s asked");
   asked = ask_all();
   asked.mfu_min = 0.5;
   EXPECT_CHECK(judge(asked, good_run(), exited()), "throughput", Outcome::kFail,
