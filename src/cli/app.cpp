@@ -157,7 +157,8 @@ void build(CLI::App& root, Context& context) {
   root.name("muster");
   root.description("Assembles, inspects and works clusters for distributed AI");
   root.fallthrough();  // global flags may follow the verb
-  root.require_subcommand(0, 1);  // one verb: a later word that is a verb's name too (doctor train) is an argument
+  root.require_subcommand(
+      0, 1);  // one verb: a later word that is a verb's name too (doctor train) is an argument
   add_global_flags(root, context);
   root.parse_complete_callback([&root, &context] {
     auto settings = resolve_settings(context.files,

@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
-#include "base/text.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "cli/doctor_needs.h"
 #include "cli/engine_program.h"
 

@@ -37,7 +37,8 @@ Result<const Kind*> find_kind(const std::string& word);
 /// "cases, instances, …": for help.
 std::string kind_names();
 
-/// "KIND:{cases,instances,…}": the type of an option, from which completions and help take the kinds.
+/// "KIND:{cases,instances,…}": the type of an option, from which completions and help take the
+/// kinds.
 std::string kind_type();
 
 }  // namespace muster::cli

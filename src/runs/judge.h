@@ -36,9 +36,9 @@ struct Expectations {
   std::optional<double> tokens_per_second_min;  ///< of the whole world, median
   std::optional<double> mfu_min;                ///< share of the measured peak, 0 to 1
 
-  bool stragglers = true;        ///< needs two ranks; left out for one
-  /// A rank is a straggler when its own time a step passes both: times the median of the others, and (from three
-  /// ranks on) median absolute deviations above the median rank.
+  bool stragglers = true;  ///< needs two ranks; left out for one
+  /// A rank is a straggler when its own time a step passes both: times the median of the others,
+  /// and (from three ranks on) median absolute deviations above the median rank.
   double straggler_ratio = 1.5;
   double straggler_mads = 5;
 };

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "runs/report_assets.h"
 #include "runs/report_series.h"
 

@@ -1,5 +1,6 @@
-// Where a fused operation may write a parameter's gradient itself: the seam between operations and the way gradients are
-// collected. It saves a pass over memory (autograd's tensor, then the copy into the flat gradient buffer) for each weight.
+// Where a fused operation may write a parameter's gradient itself: the seam between operations and
+// the way gradients are collected. It saves a pass over memory (autograd's tensor, then the copy
+// into the flat gradient buffer) for each weight.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,10 @@ namespace muster::model {
 
 /// The place for one parameter's gradient, or nothing.
 struct GradientSlot {
-  torch::Tensor view;       ///< shape and type of the parameter, contiguous; undefined: return the gradient as usual
-  bool accumulate = false;  ///< false: overwrite what is there (it is not initialised); true: add to it
+  torch::Tensor view;  ///< shape and type of the parameter, contiguous; undefined: return the
+                       ///< gradient as usual
+  bool accumulate =
+      false;  ///< false: overwrite what is there (it is not initialised); true: add to it
 };
 
 /// Who hands out slots. A parallel runner registers the parameters that it has taken over.
@@ -50,9 +53,10 @@ class GradientSlots {
   std::unordered_map<const c10::TensorImpl*, Take> takes_;
 };
 
-/// For the backward of an operation, with the parameter as saved for backward (the leaf itself, not a view of it). When the
-/// view is defined the caller writes the whole gradient there (adds it, if `accumulate`) and returns an undefined
-/// tensor for this input; each call is one contribution. Otherwise it returns the gradient to autograd.
+/// For the backward of an operation, with the parameter as saved for backward (the leaf itself, not
+/// a view of it). When the view is defined the caller writes the whole gradient there (adds it, if
+/// `accumulate`) and returns an undefined tensor for this input; each call is one contribution.
+/// Otherwise it returns the gradient to autograd.
 inline GradientSlot take_gradient_slot(const torch::Tensor& parameter) {
   return GradientSlots::instance().take(parameter);
 }
