@@ -110,8 +110,12 @@ torch::Tensor give_gradient(const torch::Tensor& weight, const torch::Tensor& su
   with_type(target.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     const RowKernels<T>& loops = vector_kernels().rows<T>();
-    convert<float, T>(slot.accumulate ? loops.accumulate_from_wide : loops.narrow,
-                      elements<float>(sum), elements<T>(target), scale, sum.numel());
+    if (sum.scalar_type() == kTypeOf<T>)
+      convert<T, T>(slot.accumulate ? loops.add : loops.scale, elements<T>(sum),
+                    elements<T>(target), scale, sum.numel());
+    else
+      convert<float, T>(slot.accumulate ? loops.accumulate_from_wide : loops.narrow,
+                        sum.data_ptr<float>(), elements<T>(target), scale, sum.numel());
   });
   return slot.view.defined() ? torch::Tensor() : target;
 }

@@ -1,5 +1,6 @@
 // The two ends of the model, where the vocabulary is: embedding, and head with cross-entropy.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -80,13 +81,19 @@ class Embedding : public torch::autograd::Function<Embedding> {
   }
 };
 
-/// Rows handled at once: their logits in float32 take about this much.
-constexpr std::int64_t kLogitBytes = 64 << 20;
+/// The logits of all rows are made for a slice of the vocabulary at a time, in a buffer of about
+/// this size: it stays in the last-level cache between the product that writes it and those that
+/// read it.
+constexpr std::int64_t kLogitBytes = 8 << 20;
 
-std::int64_t rows_at_once(std::int64_t rows, std::int64_t vocabulary) {
-  const auto most = std::clamp<std::int64_t>(kLogitBytes / (4 * vocabulary), 16, rows);
-  const auto chunks = (rows + most - 1) / most;
-  return (rows + chunks - 1) / chunks;
+/// Products of fewer columns are slow; many rows make the buffer larger instead.
+constexpr std::int64_t kFewestColumns = 1024;
+
+std::int64_t columns_at_once(std::int64_t rows, std::int64_t vocabulary) {
+  const auto wanted = std::max(kLogitBytes / (4 * rows), kFewestColumns);
+  const auto most = std::min(wanted, vocabulary);
+  const auto slices = (vocabulary + most - 1) / most;
+  return (vocabulary + slices - 1) / slices;
 }
 
 /// A row stride that does not put all rows into the same cache sets.
@@ -96,29 +103,20 @@ std::int64_t padded(std::int64_t columns) {
 
 /// Memory for the weight's gradient: the last step's, when nobody holds it any more (fresh memory
 /// costs page faults).
-Tensor weight_sum(std::int64_t vocabulary, std::int64_t width) {
+Tensor weight_gradient_memory(const Tensor& weight) {
   thread_local Tensor last;
-  if (!last.defined() || last.use_count() > 1 || last.size(0) != vocabulary ||
-      last.size(1) != width)
-    last = torch::empty({vocabulary, width}, torch::kFloat32);
+  if (!last.defined() || last.use_count() > 1 || last.sizes() != weight.sizes() ||
+      last.scalar_type() != weight.scalar_type())
+    last = torch::empty_like(weight, weight.options().requires_grad(false));
   return last;
 }
 
-struct HeadResult {
-  Tensor loss;
-  Tensor dhidden;  ///< undefined when no gradient is wanted
-  Tensor dweight;  ///< float32; undefined when not wanted
-};
-
-template <typename T>
-HeadResult head_of(const Tensor& hidden, const Tensor& weight, const Tensor& targets,
-                   std::int64_t ignore_index, bool want_hidden, bool want_weight) {
-  const auto rows = hidden.size(0);
-  const auto width = hidden.size(1);
-  const auto vocabulary = weight.size(0);
+/// How many targets count; throws when one is outside the vocabulary or none counts.
+std::int64_t count_targets(const Tensor& targets, std::int64_t ignore_index,
+                           std::int64_t vocabulary) {
   const auto* target = targets.data_ptr<std::int64_t>();
   std::int64_t counted = 0;
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < targets.numel(); ++i) {
     if (target[i] == ignore_index) continue;
     if (target[i] < 0 || target[i] >= vocabulary)
       throw std::out_of_range("head_loss: target " + std::to_string(target[i]) + " at row " +
@@ -127,48 +125,152 @@ HeadResult head_of(const Tensor& hidden, const Tensor& weight, const Tensor& tar
     ++counted;
   }
   if (counted == 0) throw std::invalid_argument("head_loss: no target counts");
+  return counted;
+}
 
-  HeadResult result;
-  if (want_hidden) result.dhidden = torch::empty_like(hidden);
-  if (want_weight) result.dweight = weight_sum(vocabulary, width);
-  const float scale = 1.0f / static_cast<float>(counted);
-  const auto chunk = rows_at_once(rows, vocabulary);
-  const auto stride = padded(vocabulary);
-  float* buffer = scratch_of<float>(Scratch::kLogits, chunk * stride);
-  std::vector<float> losses(static_cast<std::size_t>(rows), 0.0f);
-  for (std::int64_t first = 0; first < rows; first += chunk) {
-    const auto count = std::min(chunk, rows - first);
-    const Matrix states = as_matrix(hidden).row_block(first, count);
-    const Matrix logits = {buffer, torch::kFloat32, count, vocabulary, stride, 1};
-    multiply(states, as_matrix(weight).transposed(), logits);
-    at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (auto i = begin; i < end; ++i) {
-        float* row = buffer + i * stride;
-        if (target[first + i] == ignore_index)
-          std::memset(row, 0, static_cast<std::size_t>(vocabulary) * sizeof(T));
-        else
-          losses[static_cast<std::size_t>(first + i)] =
-              vector_kernels().rows<T>().cross_entropy(row, target[first + i], vocabulary, scale);
-      }
+struct HeadResult {
+  Tensor loss;
+  Tensor dhidden;  ///< undefined when no gradient is wanted
+  Tensor dweight;  ///< undefined when not wanted
+};
+
+/// One pass over the slices of the vocabulary for the loss and one for the gradients, which need
+/// the logits again: making them twice is cheaper than keeping them.
+template <typename T>
+class SlicedHead {
+ public:
+  SlicedHead(const Tensor& hidden, const Tensor& weight, const Tensor& targets,
+             std::int64_t ignore_index)
+      : hidden_(as_matrix(hidden)),
+        weight_(as_matrix(weight)),
+        target_(targets.data_ptr<std::int64_t>()),
+        ignore_index_(ignore_index),
+        columns_(columns_at_once(hidden_.rows, weight_.rows)),
+        stride_(padded(columns_)),
+        logits_(scratch_of<float>(Scratch::kLogits, hidden_.rows * stride_)),
+        sums_(static_cast<std::size_t>(hidden_.rows)),
+        goals_(static_cast<std::size_t>(hidden_.rows), 0.0f) {}
+
+  /// The sum of the rows' cross-entropies. Comes before `gradients`.
+  double loss() {
+    for_slices([&](std::int64_t first, std::int64_t count) {
+      make_logits(first, count);
+      for_rows([&](std::int64_t row) { take_in(row, first, count); });
     });
-    // The gradient lies in the same rows, as T.
-    const Matrix dlogits = {
-        buffer, kTypeOf<T>, count, vocabulary, stride * static_cast<std::int64_t>(4 / sizeof(T)),
-        1};
-    if (want_hidden)
-      multiply(dlogits, as_matrix(weight), as_matrix(result.dhidden).row_block(first, count));
-    if (want_weight)
-      multiply(dlogits.transposed(), states, as_matrix(result.dweight),
-               first == 0 ? Into::kOverwrite : Into::kAdd);
+    double total = 0;
+    for (std::int64_t row = 0; row < hidden_.rows; ++row)
+      if (!ignored(row)) total += loss_of(static_cast<std::size_t>(row));
+    return total;
   }
-  const double total = std::accumulate(losses.begin(), losses.end(), 0.0);
-  result.loss = torch::full({}, total / static_cast<double>(counted),
+
+  /// The gradients of scale · loss, of those tensors that are defined.
+  void gradients(float scale, const Tensor& dhidden, const Tensor& dweight) {
+    const bool single = columns_ == weight_.rows;
+    Matrix sum;
+    if (dhidden.defined())
+      sum = single ? as_matrix(dhidden)
+                   : scratch_matrix(Scratch::kHiddenGradient, torch::kFloat32, hidden_.rows,
+                                    hidden_.columns);
+    for_slices([&](std::int64_t first, std::int64_t count) {
+      if (!single) make_logits(first, count);  // else they are still there
+      for_rows([&](std::int64_t row) { make_gradient(row, first, count, scale); });
+      const Matrix dlogits = gradient_matrix(count);
+      if (dhidden.defined())
+        multiply(dlogits, weight_.row_block(first, count), sum,
+                 first == 0 ? Into::kOverwrite : Into::kAdd);
+      if (dweight.defined())
+        multiply(dlogits.transposed(), hidden_, as_matrix(dweight).row_block(first, count));
+    });
+    if (dhidden.defined() && !single)
+      convert<float, T>(vector_kernels().rows<T>().narrow, static_cast<const float*>(sum.data),
+                        elements<T>(dhidden), 1.0f, dhidden.numel());
+  }
+
+ private:
+  template <typename Body>
+  void for_slices(const Body& body) const {
+    for (std::int64_t first = 0; first < weight_.rows; first += columns_)
+      body(first, std::min(columns_, weight_.rows - first));
+  }
+
+  template <typename Body>
+  void for_rows(const Body& body) const {
+    at::parallel_for(0, hidden_.rows, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto row = begin; row < end; ++row) body(row);
+    });
+  }
+
+  bool ignored(std::int64_t row) const { return target_[row] == ignore_index_; }
+
+  /// The row's target within a slice, or -1.
+  std::int64_t target_in(std::int64_t row, std::int64_t first, std::int64_t count) const {
+    const auto at = target_[row] - first;
+    return at >= 0 && at < count ? at : -1;
+  }
+
+  double loss_of(std::size_t row) const {
+    return static_cast<double>(sums_[row].top) - static_cast<double>(goals_[row]) +
+           std::log(static_cast<double>(sums_[row].total));
+  }
+
+  void make_logits(std::int64_t first, std::int64_t count) const {
+    multiply(hidden_, weight_.row_block(first, count).transposed(),
+             {logits_, torch::kFloat32, hidden_.rows, count, stride_, 1});
+  }
+
+  /// Takes a slice of a row's logits into its sum, and the target's if it is there.
+  void take_in(std::int64_t row, std::int64_t first, std::int64_t count) {
+    if (ignored(row)) return;
+    const float* logits = logits_ + row * stride_;
+    vector_kernels().log_sum(logits, count, sums_[static_cast<std::size_t>(row)]);
+    const auto target = target_in(row, first, count);
+    if (target >= 0) goals_[static_cast<std::size_t>(row)] = logits[target];
+  }
+
+  /// Overwrites a slice of a row's logits with their gradient.
+  void make_gradient(std::int64_t row, std::int64_t first, std::int64_t count, float scale) const {
+    float* logits = logits_ + row * stride_;
+    if (ignored(row))
+      std::memset(logits, 0, static_cast<std::size_t>(count) * sizeof(T));
+    else
+      vector_kernels().rows<T>().softmax_gradient(logits, sums_[static_cast<std::size_t>(row)],
+                                                  target_in(row, first, count), count, scale);
+  }
+
+  /// The gradients that `make_gradient` left, as T in the rows of the logits.
+  Matrix gradient_matrix(std::int64_t count) const {
+    constexpr auto kPerFloat = static_cast<std::int64_t>(sizeof(float) / sizeof(T));
+    return {logits_, kTypeOf<T>, hidden_.rows, count, stride_ * kPerFloat, 1};
+  }
+
+  Matrix hidden_;
+  Matrix weight_;
+  const std::int64_t* target_;
+  std::int64_t ignore_index_;
+  std::int64_t columns_;  ///< of a slice; the last one may have fewer
+  std::int64_t stride_;
+  float* logits_;
+  std::vector<LogSum> sums_;
+  std::vector<float> goals_;  ///< the logit of each row's target
+};
+
+template <typename T>
+HeadResult head_of(const Tensor& hidden, const Tensor& weight, const Tensor& targets,
+                   std::int64_t ignore_index, bool want_hidden, bool want_weight) {
+  const auto counted = count_targets(targets, ignore_index, weight.size(0));
+  SlicedHead<T> head(hidden, weight, targets, ignore_index);
+  HeadResult result;
+  result.loss = torch::full({}, head.loss() / static_cast<double>(counted),
                             torch::TensorOptions().dtype(torch::kFloat32));
+  if (want_hidden) result.dhidden = torch::empty_like(hidden);
+  if (want_weight) result.dweight = weight_gradient_memory(weight);
+  if (want_hidden || want_weight)
+    head.gradients(1.0f / static_cast<float>(counted), result.dhidden, result.dweight);
   return result;
 }
 
 /// The loss is a scalar, so its gradients are made with it (as Liger Kernel does) and only scaled
-/// in the backward pass: the logits are never needed again.
+/// in the backward pass: nothing of the vocabulary's size is kept but the weight's gradient.
 class HeadLoss : public torch::autograd::Function<HeadLoss> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& hidden_in, const Tensor& weight,

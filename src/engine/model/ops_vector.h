@@ -25,6 +25,13 @@ struct AdamwStep {
   float gradient_scale = 1;
 };
 
+/// The sum of the exponentials of a row, built from one piece of the row after the other: total ·
+/// e^top.
+struct LogSum {
+  float top = -0x1.fffffep127f;  ///< the largest element so far
+  float total = 0;
+};
+
 /// Loops on activations of type T. Rows are dense unless a stride is given; strides count elements.
 template <typename T>
 struct RowKernels {
@@ -63,21 +70,29 @@ struct RowKernels {
   /// y = silu(gate) · up again (unless null), and both gradients.
   void (*swiglu_backward)(const T* gate, const T* up, const T* dy, T* y, T* dgate, T* dup,
                           std::int64_t count);
-  /// Cross-entropy of one row of logits: returns it, and overwrites the row with its gradient times
-  /// `scale`, as T from the row's first byte on.
-  float (*cross_entropy)(float* logits, std::int64_t target, std::int64_t columns, float scale);
+  /// The cross-entropy's gradient for a piece of a row of logits, whose whole row sums to `sum`:
+  /// scale · (softmax - [i = target]), in place, as T from the piece's first byte on. `target`
+  /// counts from the piece's start; -1: it is in another piece.
+  void (*softmax_gradient)(float* logits, const LogSum& sum, std::int64_t target,
+                           std::int64_t columns, float scale);
   /// y += scale · x, from float32, rounded once.
   void (*accumulate_from_wide)(const float* x, T* y, float scale, std::int64_t count);
   /// y += scale · x, in float32.
   void (*accumulate)(const T* x, float* y, float scale, std::int64_t count);
   /// y = scale · x, from float32.
   void (*narrow)(const float* x, T* y, float scale, std::int64_t count);
+  /// y += scale · x, in float32, rounded once.
+  void (*add)(const T* x, T* y, float scale, std::int64_t count);
+  /// y = scale · x, in float32, rounded once.
+  void (*scale)(const T* x, T* y, float scale, std::int64_t count);
 };
 
 struct VectorKernels {
   const char* name;  ///< "generic", "avx2", "avx512"
   RowKernels<float> wide;
   RowKernels<Bf16> half;
+  /// Takes the next piece of a row of logits into its sum. A NaN in the row makes the total one.
+  void (*log_sum)(const float* logits, std::int64_t columns, LogSum& sum);
   /// One pass over a shard: parameters p, moments m and v in place, from gradients g; `copy`
   /// (unless null) gets p rounded to bfloat16.
   void (*adamw)(float* p, float* m, float* v, const float* g, Bf16* copy, std::int64_t count,

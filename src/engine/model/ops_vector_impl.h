@@ -346,37 +346,38 @@ void swiglu_backward(const T* gate, const T* up, const T* dy, T* y, T* dgate, T*
 // ---------------------------------------------------------------------------------------------------
 // loss
 
-template <typename T>
-float cross_entropy(float* logits, std::int64_t target, std::int64_t columns, float scale) {
-  Floats best = splat(logits[0]);
+void log_sum(const float* logits, std::int64_t columns, LogSum& sum) {
+  Floats best = splat(sum.top);
   std::int64_t i = 0;
   for (; i + kLanes <= columns; i += kLanes) best = larger(load(logits + i), best);
   float top = maximum_of(best);
   for (; i < columns; ++i) top = logits[i] > top ? logits[i] : top;
-  const float goal = logits[target];
 
   Floats sums{};
-  for (i = 0; i + kLanes <= columns; i += kLanes) {
-    const Floats x = exponential(load(logits + i) - top);
-    sums += x;
-    store(x, logits + i);
+  for (i = 0; i + kLanes <= columns; i += kLanes) sums += exponential(load(logits + i) - top);
+  if (i < columns) {
+    float rest[kLanes];
+    store(exponential(load(logits + i, columns - i) - top), rest);
+    sums += load(rest, columns - i);
   }
-  for (; i < columns; ++i) {
-    store(exponential(load(logits + i, 1) - top), logits + i, 1);
-    sums += load(logits + i, 1);
-  }
-  const float total = sum_of(sums);
-  const float log_sum = top + __builtin_logf(total);
+  float rescale;
+  store(exponential(splat(sum.top - top)), &rescale, 1);
+  sum.total = sum.total * rescale + sum_of(sums);
+  sum.top = top;
+}
 
+template <typename T>
+void softmax_gradient(float* logits, const LogSum& sum, std::int64_t target, std::int64_t columns,
+                      float scale) {
+  const float factor = scale / sum.total;
+  Floats at_target{};
+  if (target >= 0) at_target = exponential(splat(logits[target] - sum.top)) * factor - scale;
   // A narrower T only ever overwrites what was read: element i lies at or before float i.
   T* gradient = reinterpret_cast<T*>(logits);
-  const float factor = scale / total;
-  const Floats at_target = splat(logits[target] * factor - scale);
-  for_lanes(columns, [&](std::int64_t j, auto part) {
-    store(load(logits + j, part) * factor, gradient + j, part);
+  for_lanes(columns, [&](std::int64_t i, auto part) {
+    store(exponential(load(logits + i, part) - sum.top) * factor, gradient + i, part);
   });
-  store(at_target, gradient + target, 1);
-  return log_sum - goal;
+  if (target >= 0) store(at_target, gradient + target, 1);
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -389,8 +390,8 @@ void accumulate(const From* x, To* y, float scale, std::int64_t count) {
   });
 }
 
-template <typename T>
-void narrow(const float* x, T* y, float scale, std::int64_t count) {
+template <typename From, typename To>
+void scaled(const From* x, To* y, float scale, std::int64_t count) {
   for_lanes(count,
             [&](std::int64_t i, auto part) { store(load(x + i, part) * scale, y + i, part); });
 }
@@ -443,12 +444,12 @@ constexpr RowKernels<T> row_kernels() {
   return {
       rms_norm<T>,        rms_norm_backward<T>,       rotate<T, T>,         rotate<float, T>,
       causal_softmax<T>,  causal_softmax_backward<T>, row_dots<T>,          swiglu<T>,
-      swiglu_backward<T>, cross_entropy<T>,           accumulate<float, T>, accumulate<T, float>,
-      narrow<T>};
+      swiglu_backward<T>, softmax_gradient<T>,        accumulate<float, T>, accumulate<T, float>,
+      scaled<float, T>,   accumulate<T, T>,           scaled<T, T>};
 }
 
 constexpr VectorKernels kernels_named(const char* name) {
-  return {name, row_kernels<float>(), row_kernels<Bf16>(), adamw};
+  return {name, row_kernels<float>(), row_kernels<Bf16>(), log_sum, adamw};
 }
 
 }  // namespace

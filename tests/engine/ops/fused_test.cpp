@@ -170,11 +170,23 @@ TEST_P(Fused, HeadLoss) {
 }
 
 TEST_P(Fused, HeadLossInSeveralPieces) {
-  // So wide a vocabulary that the logits of 50 rows are made in two pieces. The reference sums
+  // So wide a vocabulary that the logits of 50 rows are made in fifteen pieces. The reference sums
   // 600,011 terms one by one, and that is what limits the agreement in float32.
   torch::manual_seed(8);
   const double limit = GetParam() == torch::kFloat32 ? 1e-3 : kComposed;
   check_head(50, 4, 600011, 3, {GetParam(), limit});
+}
+
+TEST_P(Fused, HeadLossWithTargetsInEveryPiece) {
+  // 2,100 rows take the fewest columns at a time: three pieces, the last one shorter. Targets are
+  // the ends of every piece, and some rows do not count.
+  torch::manual_seed(10);
+  constexpr std::int64_t kRows = 2100, kVocabulary = 2999, kPiece = 1000;
+  const auto ends =
+      torch::tensor({0L, kPiece - 1, kPiece, 2 * kPiece - 1, 2 * kPiece, kVocabulary - 1, -100L});
+  const auto targets = ends.repeat({kRows / 7});
+  expect_same([&](const Kernels& k, const auto& x) { return k.head_loss(x[0], x[1], targets); },
+              {normal({kRows, 16}), normal({kVocabulary, 16}, 0.3)}, composed(GetParam()));
 }
 
 TEST_P(Fused, Embedding) {

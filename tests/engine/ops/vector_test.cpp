@@ -76,6 +76,10 @@ Bytes run_exact(const VectorKernels& table, std::int64_t rows, std::int64_t colu
   keep(out, y);
   loops.narrow(other.data(), y.data(), 0.7f, count);
   keep(out, y);
+  loops.add(x.data(), y.data(), 0.3f, count);
+  keep(out, y);
+  loops.scale(z.data(), y.data(), 0.7f, count);
+  keep(out, y);
   return out;
 }
 
@@ -85,6 +89,22 @@ void append(std::vector<float>& out, const std::vector<float>& values) {
 void append(std::vector<float>& out, const std::vector<Bf16>& values) {
   for (const auto x : values)
     out.push_back(static_cast<float>(c10::BFloat16(x.bits, c10::BFloat16::from_bits())));
+}
+
+/// The cross-entropy of one row of logits, taken in two pieces that meet at `cut`; each piece of
+/// the row becomes its gradient times `scale`.
+template <typename T>
+float cross_entropy(const VectorKernels& table, std::vector<float>& logits, std::int64_t target,
+                    std::int64_t cut, float scale) {
+  const auto columns = static_cast<std::int64_t>(logits.size());
+  const float goal = logits[static_cast<std::size_t>(target)];
+  LogSum sum;
+  table.log_sum(logits.data(), cut, sum);
+  table.log_sum(logits.data() + cut, columns - cut, sum);
+  const auto& gradient = table.rows<T>().softmax_gradient;
+  gradient(logits.data(), sum, target < cut ? target : -1, cut, scale);
+  gradient(logits.data() + cut, sum, target < cut ? -1 : target - cut, columns - cut, scale);
+  return sum.top - goal + std::log(sum.total);
 }
 
 /// What has.
@@ -112,9 +132,13 @@ std::vector<float> run_exponentials(const VectorKernels& table, std::int64_t row
   loops.swiglu_backward(x.data(), z.data(), x.data(), y.data(), p.data(), q.data(), count);
   append(out, y), append(out, p), append(out, q);
   auto logits = wide;
-  out.push_back(loops.cross_entropy(logits.data(), columns / 2, columns, 0.25f));
+  logits.resize(static_cast<std::size_t>(columns));
+  const auto cut = columns / 3;
+  out.push_back(cross_entropy<T>(table, logits, columns / 2, cut, 0.25f));
   const auto* gradient = reinterpret_cast<const T*>(logits.data());
-  append(out, std::vector<T>(gradient, gradient + columns));
+  append(out, std::vector<T>(gradient, gradient + cut));
+  gradient = reinterpret_cast<const T*>(logits.data() + cut);
+  append(out, std::vector<T>(gradient, gradient + columns - cut));
   return out;
 }
 
@@ -191,16 +215,42 @@ TEST(VectorKernels, NotANumberStaysOne) {
   for (const auto x : y)
     EXPECT_TRUE(std::isnan(static_cast<float>(c10::BFloat16(x.bits, c10::BFloat16::from_bits()))));
 
-  auto logits = numbers(40);
-  logits[3] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_TRUE(std::isnan(vector_kernels().wide.cross_entropy(logits.data(), 1, 40, 1.0f)));
+  for (const std::int64_t cut : {0, 3, 4, 20, 40}) {
+    auto logits = numbers(40);
+    logits[3] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_TRUE(std::isnan(cross_entropy<float>(vector_kernels(), logits, 1, cut, 1.0f))) << cut;
+  }
 }
 
 TEST(VectorKernels, SaturatedLogitsKeepTheLossFinite) {
-  std::vector<float> logits = {1e4f, -1e4f, 0.0f};
-  EXPECT_NEAR(vector_kernels().wide.cross_entropy(logits.data(), 1, 3, 1.0f), 2e4f, 1.0f);
-  EXPECT_NEAR(logits[0], 1.0f, 1e-6f);
-  EXPECT_NEAR(logits[1], -1.0f, 1e-6f);
+  for (const std::int64_t cut : {0, 1, 2, 3}) {
+    std::vector<float> logits = {1e4f, -1e4f, 0.0f};
+    EXPECT_NEAR(cross_entropy<float>(vector_kernels(), logits, 1, cut, 1.0f), 2e4f, 1.0f) << cut;
+    EXPECT_NEAR(logits[0], 1.0f, 1e-6f) << cut;
+    EXPECT_NEAR(logits[1], -1.0f, 1e-6f) << cut;
+  }
+}
+
+TEST(VectorKernels, CrossEntropyDoesNotDependOnWhereARowIsCut) {
+  // Rising logits: every piece has a new largest one, by which the sum so far shrinks.
+  for (const auto* table : all_vector_kernels()) {
+    for (const std::int64_t cut : {0, 1, 16, 37, 99, 100}) {
+      std::vector<float> logits(100);
+      double total = 0;
+      for (std::size_t i = 0; i < logits.size(); ++i) {
+        logits[i] = 0.3f * static_cast<float>(i) - 200.0f;
+        total += std::exp(0.3 * static_cast<double>(i));
+      }
+      const auto before = logits;
+      EXPECT_NEAR(cross_entropy<float>(*table, logits, 37, cut, 2.0f), std::log(total) - 0.3 * 37,
+                  2e-5)
+          << table->name << ' ' << cut;
+      for (std::size_t i = 0; i < logits.size(); ++i) {
+        const double p = std::exp(static_cast<double>(before[i]) + 200.0) / total;
+        EXPECT_NEAR(logits[i], 2 * (p - (i == 37 ? 1 : 0)), 2e-5) << table->name << ' ' << cut;
+      }
+    }
+  }
 }
 
 }  // namespace
