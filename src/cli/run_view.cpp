@@ -10,6 +10,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "runs/run_record.h"
+#include "runs/run_view.h"
 
 namespace muster::cli {
 namespace {
@@ -105,6 +106,9 @@ Output run_output(const Context& context, const launch::RunOutcome& outcome) {
                         {"directory", record.directory.string()},
                         {"exit_code", static_cast<int>(outcome.code)}};
   output.data["verdict"] = to_json(outcome.verdict);
+  output.data["figures"] = runs::run_figures(record);
+  // Also at the top: what scripts that compare runs look for first.
+  output.data["tokens_per_second"] = output.data["figures"]["tokens_per_second"];
   output.checks = outcome.verdict.worst_first();
   const std::string title = fmt::format("{}{} on {}, {} rank{}, run {} ({})", record.case_name,
                                         record.profile.empty() ? "" : " (" + record.profile + ")",

@@ -116,6 +116,10 @@ std::vector<OutputColumn> run_item_columns() {
           {"DIRECTORY", "directory", true}};
 }
 
+nlohmann::ordered_json run_figures(const RunRecord& record) {
+  return figures_of(series(read_rank_events(record.directory.string())));
+}
+
 Result<RunDetails> run_details(const RunRecord& record) {
   const auto run = load_report_run(record);
   if (!run) {

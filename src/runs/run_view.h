@@ -21,6 +21,11 @@ struct RunDetails {
   std::string text;
 };
 
+/// What a run's events come to: {steps, first_loss, last_loss, eval_loss, tokens_per_second
+/// (median, of the whole world), mfu, seconds, start_to_first_step_seconds}; null where the events
+/// do not say.
+nlohmann::ordered_json run_figures(const RunRecord& record);
+
 /// One run with everything that its directory says: the item, `verdict`, `figures` (steps, losses,
 /// rates), `ranks`, `versions`, `topology`, and `files` {count, findings: what was changed since
 /// the run ended}. Failure: a file of the directory can't be parsed, located.
