@@ -240,6 +240,7 @@ void expect_rounding_only(Settings settings, int world) {
   settings.clip = false;
   Reference rounded(settings, world);
   settings.accumulate = false;
+  settings.options.strategy = parallel::Strategy::kDdp;
   settings.options.compute_dtype = torch::kFloat32;
   Reference exact(settings, 1);
   rounded.step(0);
