@@ -1,4 +1,5 @@
 #include <curl/curl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
@@ -58,7 +59,7 @@ class CurlClient : public HttpClient {
     if (!handle) return failure("http-failed", request.url + ": libcurl can't be set up");
     curl_slist* list = nullptr;
     for (const auto& [name, value] : request.headers)
-      list = curl_slist_append(list, (name + ": " + value).c_str());
+      list = curl_slist_append(list, fmt::format("{}: {}", name, value).c_str());
     const std::unique_ptr<curl_slist, void (*)(curl_slist*)> headers(list, curl_slist_free_all);
 
     Exchange exchange;

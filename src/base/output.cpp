@@ -86,6 +86,7 @@ void write_table(std::ostream& out, const Output& output, bool wide, bool color)
   Table table(std::move(titles));
   for (const Json& row : rows_of(output)) {
     std::vector<std::string> cells;
+    cells.reserve(columns.size());
     for (const OutputColumn& column : columns) cells.push_back(cell_text(row, column.path));
     table.add(std::move(cells));
   }

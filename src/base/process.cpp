@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -127,7 +129,7 @@ std::vector<std::string> child_environment(const Command& command) {
     const std::string text = *entry;
     if (replaced.count(text.substr(0, text.find('='))) == 0) result.push_back(text);
   }
-  for (const auto& [name, value] : command.env) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : command.env) result.push_back(fmt::format("{}={}", name, value));
   return result;
 }
 
@@ -141,6 +143,7 @@ std::optional<std::string> value_of(const std::vector<std::string>& environment,
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
+  result.reserve(texts.size() + 1);
   for (std::string& text : texts) result.push_back(text.data());
   result.push_back(nullptr);
   return result;
@@ -160,8 +163,10 @@ std::optional<std::string> find_in(const std::string& program, const std::string
   }
   for (std::size_t start = 0; start <= search_path.size();) {
     const std::size_t end = std::min(search_path.find(':', start), search_path.size());
-    const std::string directory = search_path.substr(start, end - start);
-    if (!directory.empty() && runnable(directory + "/" + program)) return directory + "/" + program;
+    if (end > start) {
+      std::string path = fmt::format("{}/{}", search_path.substr(start, end - start), program);
+      if (runnable(path)) return path;
+    }
     start = end + 1;
   }
   return std::nullopt;

@@ -64,6 +64,7 @@ std::string nearest(const std::string& name, const std::vector<std::string>& kno
 template <typename Row>
 std::vector<std::string> names_of(const std::vector<Row>& rows) {
   std::vector<std::string> names;
+  names.reserve(rows.size());
   for (const Row& row : rows) names.push_back(row.name);
   return names;
 }

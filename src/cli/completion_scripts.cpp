@@ -170,9 +170,8 @@ std::string zsh_completion(const CommandInfo& root) {
           [] { return std::string("_files; return"); }) +
       "  esac\n"
       "  case \"$place\" in\n";
-  const auto item = [](std::string name, const std::string& description) {
-    std::string line = name + ":" + first_line(description);
-    return quoted(line);
+  const auto item = [](const std::string& name, const std::string& description) {
+    return quoted(name + ":" + first_line(description));
   };
   for (const CommandInfo* command : flatten(root)) {
     std::vector<std::string> flags;

@@ -45,7 +45,7 @@ std::string version_in(const std::string& text) {
             (text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1])))) {
       ++end;
     }
-    const std::string word = text.substr(i, end - i);
+    std::string word = text.substr(i, end - i);
     if (word.find('.') != std::string::npos) return word;
     if (plain.empty()) plain = word;
     i = end;
@@ -137,7 +137,7 @@ std::vector<std::string> prefixes(const Context& context) {
 Examined find_library(Context& context, const Need& need, Examined finding) {
   for (const std::string& prefix : prefixes(context)) {
     for (const std::string& file : need.files) {
-      const std::string path = prefix + "/" + file;
+      const std::string path = fmt::format("{}/{}", prefix, file);
       if (!context.files.exists(path)) continue;
       finding.present = true;
       finding.evidence = path;

@@ -28,6 +28,7 @@ void hand_over(const std::string& verb, const std::vector<std::string>& argument
   std::vector<std::string> words = {program->string(), verb};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   context.out.flush();
