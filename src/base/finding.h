@@ -15,6 +15,7 @@ struct Position {
   int line = 0;
   int column = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 behind a defaulted <=> for one
   auto operator<=>(const Position&) const = default;
 };
 

@@ -18,7 +18,7 @@ void flatten(const Json& value, const std::string& path, Json& rows) {
     for (const auto& [key, member] : value.items()) {
       const std::string name = value.is_array() ? fmt::format("{}[{}]", path, index++)
                                : path.empty()   ? key
-                                                : path + "." + key;
+                                                : fmt::format("{}.{}", path, key);
       flatten(member, name, rows);
     }
     return;

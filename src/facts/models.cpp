@@ -107,6 +107,7 @@ const Model* find_model(const std::vector<Model>& models, const std::string& nam
 Result<Model> require_model(const std::vector<Model>& models, const std::string& name) {
   if (const Model* model = find_model(models, name)) return *model;
   std::vector<std::string> known;
+  known.reserve(models.size());
   for (const Model& model : models) known.push_back(model.name);
   return unknown_name("model", name, known);
 }

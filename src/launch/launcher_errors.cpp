@@ -66,7 +66,7 @@ std::string last_line(std::string_view text) {
 
 std::string explain_launcher(std::string_view standard_error) {
   // A launcher's own messages are at the end; the beginning of a long text is the ranks' talk.
-  constexpr std::size_t kLooked = 64 * 1024;
+  constexpr std::size_t kLooked = 65536;
   if (standard_error.size() > kLooked)
     standard_error.remove_prefix(standard_error.size() - kLooked);
   const std::string text = one_blank_each(standard_error);

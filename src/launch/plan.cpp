@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/schema.h"
+#include "catalog/case_schema.h"
+
 namespace muster::launch {
 namespace {
 
@@ -47,6 +50,9 @@ void add_profile(Job& job, const Case& values, Target target) {
     if (target == Target::kSlurm)
       job.environment.emplace_back("NCCL_SOCKET_IFNAME", "^docker,lo,veth");
     if (values.env.debug) job.environment.emplace_back("TORCH_DISTRIBUTED_DEBUG", "DETAIL");
+  } else if (values.env.debug) {
+    job.environment.emplace_back("OMPI_MCA_pml_base_verbose", "10");
+    job.environment.emplace_back("OMPI_MCA_btl_base_verbose", "10");
   }
 }
 
@@ -127,13 +133,56 @@ std::vector<std::string> trainer_arguments(const ResolvedCase& resolved, const P
   return arguments.take();
 }
 
-Findings unsupported(const ResolvedCase& resolved, Target target) {
+/// Whether the manifest, a profile or an option asks for something at a key or below it, other than
+/// what would hold anyway.
+bool is_asked(const ResolvedCase& resolved, const std::string& key, const std::string& leaf) {
+  if (leaf != key && !leaf.starts_with(key + ".")) return false;
+  if (resolved.origins.at(leaf).kind == catalog::Origin::Kind::kDefault) return false;
+  const Schema* schema = catalog::case_schema().at(leaf);
+  const Node* node = node_at(resolved.manifest, leaf);
+  if (node == nullptr || node->is_null()) return false;
+  return schema == nullptr || !node->is_scalar() || schema->default_value() != node->text();
+}
+
+Findings without_effect(const ResolvedCase& resolved, Target target) {
+  Findings findings;
+  for (const UnusedKey& unused : unused_keys(target)) {
+    if (!unused.refused) continue;
+    for (const auto& [leaf, origin] : resolved.origins) {
+      if (!is_asked(resolved, unused.key, leaf)) continue;
+      findings.push_back(error_at(
+          position_of(resolved, leaf), "launch-no-effect",
+          fmt::format("{} has no effect on a native case on {}: {}", leaf, to_string(target),
+                      unused.reason),
+          fmt::format("leave {} out", leaf)));
+    }
+  }
+  return findings;
+}
+
+Findings unsupported(const ResolvedCase& resolved, Target target, const Machine& machine) {
   const Case& values = resolved.values;
   Findings findings;
   if (values.launcher != "native") {
     findings.push_back(error_at(position_of(resolved, "launcher"), "launch-launcher",
                                 "the launcher '" + values.launcher + "' can't be started here",
                                 "only native cases are run by this version"));
+  }
+  if (values.identity.kind != "train") {
+    findings.push_back(error_at(position_of(resolved, "case.kind"), "launch-kind",
+                                "a native case of kind " + values.identity.kind +
+                                    " can't be run by this version",
+                                "kind: train"));
+  }
+  const std::int64_t threads =
+      std::int64_t{values.topology.world()} * threads_of(values, target, machine);
+  if (target == Target::kLocal && values.targets.local && !values.targets.local->oversubscribe &&
+      threads > machine.cores) {
+    findings.push_back(
+        error_at(position_of(resolved, "targets.local.oversubscribe"), "launch-cores",
+                 fmt::format("the run has {} threads, this machine {} cores", threads,
+                             machine.cores),
+                 "fewer processes or threads, or targets.local.oversubscribe: true"));
   }
   if (target == Target::kSlurm && values.targets.slurm &&
       !values.targets.slurm->container.empty()) {
@@ -142,15 +191,54 @@ Findings unsupported(const ResolvedCase& resolved, Target target) {
                  "a native case does not run in a container",
                  "leave targets.slurm.container out; muster-train must be on the nodes"));
   }
+  for (Finding& finding : without_effect(resolved, target)) findings.push_back(std::move(finding));
   return findings;
 }
 
 }  // namespace
 
+const std::vector<UnusedKey>& unused_keys(Target target) {
+  static const std::vector<UnusedKey> kEverywhere = {
+      {"rendezvous", "its processes find each other through what starts them", true},
+      {"entrypoint", "the program is muster-train", true},
+      {"topology.min_nodes", "its world is fixed", true},
+      {"data.config", "it reads texts and token shards, not a hub's data sets", true},
+      {"data.mode", "it reads texts and token shards, not a hub's data sets", true},
+      {"checkpoint.format", "it writes its own layout, and safetensors beside the last", true},
+      {"expect.pattern", "its verdict comes from its events, not from its log", true},
+      {"resilience.max_retries", "retries are not counted; `muster run --resume RUN` goes on", true},
+      {"description", "for people", false},
+      {"case.library", "for people: part of the case's name", false},
+      {"topology.instance_type", "what the case is made for; checked against the facts", false},
+      {"image", "for targets that run containers", false},
+      {"storage", "for targets that run containers; checkpoint.dir is checked against it", false},
+      {"scheduling", "for Kubernetes", false},
+      {"resources.hugepages_2Mi", "for Kubernetes", false},
+      {"targets.kubernetes", "of another target", false},
+      {"targets.hyperpod-eks", "of another target", false},
+      {"targets.batch", "of another target", false},
+  };
+  static const auto with = [](std::vector<UnusedKey> more) {
+    more.insert(more.begin(), kEverywhere.begin(), kEverywhere.end());
+    return more;
+  };
+  static const std::vector<UnusedKey> kLocal = with({
+      {"targets.slurm", "of another target", false},
+      {"resources.memory", "for targets that hand out memory", false},
+      {"resilience.auto_resume", "for targets that restart a job", false},
+  });
+  static const std::vector<UnusedKey> kSlurm = with({
+      {"targets.local", "of another target", false},
+      {"targets.slurm.mounts", "a native case runs in no container", true},
+      {"targets.slurm.workdir", "its processes start in the project's folder", true},
+  });
+  return target == Target::kLocal ? kLocal : kSlurm;
+}
+
 std::filesystem::path settle_path(const ResolvedCase& resolved, const std::string& key,
                                   const std::string& value, const std::filesystem::path& project,
                                   const std::filesystem::path& caller) {
-  const std::filesystem::path path(value);
+  std::filesystem::path path(value);
   if (path.is_absolute()) return path;
   const auto origin = resolved.origins.find(key);
   const bool typed =
@@ -160,7 +248,7 @@ std::filesystem::path settle_path(const ResolvedCase& resolved, const std::strin
 
 Result<Job> plan_job(const ResolvedCase& resolved, const Place& place, Target target,
                      const Machine& machine) {
-  Findings findings = unsupported(resolved, target);
+  Findings findings = unsupported(resolved, target, machine);
   if (has_errors(findings)) return Failure(std::move(findings));
   const Case& values = resolved.values;
 
@@ -191,6 +279,7 @@ Result<Job> plan_job(const ResolvedCase& resolved, const Place& place, Target ta
   std::sort(job.secrets.begin(), job.secrets.end());
   job.secrets.erase(std::unique(job.secrets.begin(), job.secrets.end()), job.secrets.end());
 
+  if (!values.resources.memory.empty()) job.memory = parse_size(values.resources.memory);
   job.slurm.time = duration(values.expect.timeout);
   if (const auto& slurm = values.targets.slurm) {
     job.slurm.partition = slurm->partition;

@@ -53,7 +53,7 @@ void take_event(Standing& standing, const std::string& line) {
   if (name == "end") standing.doing = "ended: " + word(event, "reason");
 }
 
-RunWatch::RunWatch(std::filesystem::path run_directory, int world, Clock& clock)
+RunWatch::RunWatch(const std::filesystem::path& run_directory, int world, Clock& clock)
     : clock_(clock), heard_(clock.steady()) {
   for (int rank = 0; rank < world; ++rank) {
     ranks_.push_back({Tail(runs::metrics_file(run_directory.string(), rank)), {}, 0, false});

@@ -29,7 +29,7 @@ void take_event(Standing& standing, const std::string& line);
 /// Looks at RUN/metrics at most twice a second.
 class RunWatch {
  public:
-  RunWatch(std::filesystem::path run_directory, int world, Clock& clock);
+  RunWatch(const std::filesystem::path& run_directory, int world, Clock& clock);
 
   /// True when something new was read.
   bool look();

@@ -8,10 +8,12 @@
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace muster::runs {
 namespace {
 
-std::string trim(std::string text) {
+std::string trim(const std::string& text) {
   const char* space = " \t\r\n\"";
   const auto begin = text.find_first_not_of(space);
   return begin == std::string::npos ? ""
@@ -40,7 +42,7 @@ nlohmann::json processors() {
     } else if (key == "physical id") {
       sockets.insert(socket = value);
     } else if (key == "core id") {
-      cores.insert(socket + "/" + value);
+      cores.insert(fmt::format("{}/{}", socket, value));
     }
   }
   if (threads > 0) {

@@ -1,5 +1,6 @@
 #include "runs/report.h"
 
+#include <cmath>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -28,7 +29,7 @@ std::string bytes(const std::optional<double>& value) {
 }
 
 std::string duration(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  const auto whole = std::llround(seconds);
   return whole < 100    ? fmt::format("{:.1f} s", seconds)
          : whole < 3600 ? fmt::format("{} min {:02d} s", whole / 60, whole % 60)
                         : fmt::format("{} h {:02d} min", whole / 3600, whole % 3600 / 60);

@@ -131,7 +131,7 @@ Result<void> Run::save() {
   return database_->put(record_);
 }
 
-Result<void> Run::set_state(RunState state, std::string note) {
+Result<void> Run::set_state(RunState state, const std::string& note) {
   if (state == RunState::kRunning && !record_.started) {
     record_.started = clock_->now();
   }
@@ -153,7 +153,7 @@ Result<void> Run::set_launcher(const LauncherIds& ids) {
 }
 
 Result<void> Run::finish(const Verdict& verdict, std::optional<int> launcher_exit,
-                         std::optional<RunState> state, std::string note) {
+                         std::optional<RunState> state, const std::string& note) {
   const Redactor redactor = environment_redactor();
   Verdict clean;
   for (const Check& check : verdict.checks()) {
@@ -342,12 +342,12 @@ Result<void> RunStore::request_cancel(const std::string& id) {
   return database_->request_cancel(record->id);
 }
 
-Result<void> RunStore::set_state(const std::string& id, RunState state, std::string note) {
+Result<void> RunStore::set_state(const std::string& id, RunState state, const std::string& note) {
   auto run = reopen(id);
   if (!run) {
     return run.error();
   }
-  return run->set_state(state, std::move(note));
+  return run->set_state(state, note);
 }
 
 Result<int> RunStore::rebuild() {

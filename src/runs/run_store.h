@@ -38,14 +38,14 @@ class Run {
   const std::filesystem::path& directory() const { return record_.directory; }
 
   /// Each of these writes run.json (whole or not at all), then the row.
-  Result<void> set_state(RunState state, std::string note = {});
+  Result<void> set_state(RunState state, const std::string& note = {});
   Result<void> set_launcher(const LauncherIds& ids);
 
   /// The end of a run: writes verdict.json, the outcome and state, then checksums.sha256 over the
   /// whole directory. `state` says more than the outcome can (cancelled, interrupted, timed out);
   /// left out, it follows the outcome.
   Result<void> finish(const Verdict& verdict, std::optional<int> launcher_exit,
-                      std::optional<RunState> state = {}, std::string note = {});
+                      std::optional<RunState> state = {}, const std::string& note = {});
 
   /// Whether somebody asked this run to stop (`muster cancel` from another process). Cheap: one
   /// read of the row.
@@ -90,7 +90,7 @@ class RunStore {
 
   /// Sets the state of a run that no process follows (a detached Slurm job). Fails while a follower
   /// holds the lock, naming it.
-  Result<void> set_state(const std::string& id, RunState state, std::string note = {});
+  Result<void> set_state(const std::string& id, RunState state, const std::string& note = {});
 
   /// Drops every row and remakes them from the directories below the root. Returns how many.
   Result<int> rebuild();
