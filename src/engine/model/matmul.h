@@ -1,5 +1,6 @@
-// Matrix products on a CPU through oneDNN, which uses what the processor has (AVX-512 bf16, AMX),
-// for float32 too: the BLAS under a distribution's libtorch may be the reference one.
+// Matrix products on a CPU by a library that uses what the processor has (AVX-512 bf16, AMX):
+// oneDNN, for float32 too, since the BLAS under a distribution's libtorch may be the reference one;
+// or, under a PyTorch from PyPI, what that one holds.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,11 @@ enum class Into { kOverwrite, kAdd };
 void multiply(const Matrix& a, const Matrix& b, const Matrix& c, Into into = Into::kOverwrite);
 
 namespace detail {
-/// What `multiply` does where oneDNN has no fast bfloat16 product: operands widened to float32
-/// first.
+/// The library's product, of fitting shapes and types; c's rows are contiguous.
+void product(const Matrix& a, const Matrix& b, const Matrix& c, Into into);
+/// Whether it multiplies bfloat16 faster than float32 here.
+bool has_bf16_products();
+/// What `multiply` does where it does not: operands widened to float32 first.
 void multiply_widened(const Matrix& a, const Matrix& b, const Matrix& c, Into into);
 }  // namespace detail
 
