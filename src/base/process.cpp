@@ -297,9 +297,18 @@ class Child {
   /// are ended one by one.
   void end_all() {
     std::vector<ProcessId> family = descendants_of(pid_);
-    ::kill(-pid_, SIGTERM);
-    ::kill(-pid_, SIGCONT);  // a stopped process handles no signal
-    wait_for_end([&] { return leader_ended() && !group_lives() && !any_runs(family); });
+    const auto ended = [&] { return leader_ended() && !group_lives() && !any_runs(family); };
+    if (command_.children_first && !family.empty()) {
+      for (const ProcessId& process : family) {
+        if (!still_runs(process)) continue;
+        ::kill(process.pid, SIGTERM);
+        ::kill(process.pid, SIGCONT);  // a stopped process handles no signal
+      }
+    } else {
+      ::kill(-pid_, SIGTERM);
+      ::kill(-pid_, SIGCONT);
+    }
+    wait_for_end(ended);
     for (const ProcessId& process : descendants_of(pid_)) family.push_back(process);
     if (!leader_ended() || group_lives()) ::kill(-pid_, SIGKILL);
     for (const ProcessId& process : family) {

@@ -29,6 +29,9 @@ struct Command {
   std::optional<std::chrono::milliseconds>
       time_limit;                         ///< required in practice: every wait has a limit
   std::chrono::milliseconds grace{5000};  ///< between SIGTERM and SIGKILL of the whole group
+  /// Only what the program started is asked to end, and the program follows by itself: for a
+  /// launcher that, asked itself, gives its children less than the grace.
+  bool children_first = false;
   std::filesystem::path stdout_file;      ///< when set, standard output is appended there, not kept
   std::filesystem::path stderr_file;
 };

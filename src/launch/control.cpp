@@ -99,9 +99,8 @@ Result<std::string> cancel_run(runs::RunStore& store, const runs::RunRecord& rec
       return cancelled.error();
     done = "Slurm job " + record.launcher.slurm_job_id + " was cancelled";
   }
-  if (process_alive(record.launcher) && record.launcher.pgid > 1)
-    kill(-record.launcher.pgid, SIGTERM);
-  const int ended = end_processes_of_run(record.id, std::chrono::seconds(5));
+  const int ended = end_processes_of_run(record.id, kGrace,
+                                         process_alive(record.launcher) ? record.launcher.pid : 0);
   if (ended > 0)
     done += fmt::format("{}{} process{} ended", done.empty() ? "" : ", ", ended,
                         ended == 1 ? "" : "es");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "launch/launcher_errors.h"
-#include "launch/run_processes.h"
 
 namespace muster::launch {
 namespace {
@@ -35,6 +34,7 @@ runs::LauncherResult run_local(const Rendered& rendered, const LocalRun& run, Fi
   command.argv = rendered.command;
   command.time_limit = run.time_limit;
   command.grace = run.grace;
+  command.children_first = true;  // mpirun kills its ranks some seconds after it was asked itself
   command.stdout_file = logs / "launcher.out";
   command.stderr_file = logs / "launcher.err";
 

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "launch/follow.h"
 #include "launch/render.h"
+#include "launch/run_processes.h"
 #include "runs/judge.h"
 
 namespace muster::launch {
@@ -17,7 +18,7 @@ struct LocalRun {
   std::string run_id;
   std::filesystem::path run_directory;
   std::chrono::milliseconds time_limit{3'600'000};
-  std::chrono::milliseconds grace{5'000};  ///< for a checkpoint on the way out
+  std::chrono::milliseconds grace = kGrace;  ///< for a checkpoint on the way out
 };
 
 /// To the end, whatever it is; nothing of the run is left on the machine. Output goes to

@@ -80,6 +80,9 @@ Rendered render_local(const Job& job, const Machine& machine) {
     } else {
       start.insert(start.end(), {"--bind-to", "none"});
     }
+    // When one rank has ended with an error, the others have twice this to end: one that finishes
+    // its checkpoint must not be cut, and a failure must not be told late.
+    start.insert(start.end(), {"--mca", "odls_base_sigkill_timeout", "3"});
     rendered.programs = {"mpirun"};
   }
   start.push_back(absolute(job, rank));

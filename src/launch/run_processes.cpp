@@ -49,15 +49,19 @@ std::vector<ProcessId> processes_of_run(const std::string& run_id) {
   return found;
 }
 
-int end_processes_of_run(const std::string& run_id, std::chrono::milliseconds grace) {
+int end_processes_of_run(const std::string& run_id, std::chrono::milliseconds grace,
+                         pid_t launcher) {
   const std::vector<ProcessId> processes = processes_of_run(run_id);
   const auto tell = [&](const std::vector<ProcessId>& whom, int signal) {
     for (const ProcessId& process : whom) {
       if (still_runs(process)) kill(process.pid, signal);
     }
   };
-  tell(processes, SIGTERM);
-  tell(processes, SIGCONT);
+  std::vector<ProcessId> asked = processes;
+  if (processes.size() > 1)
+    std::erase_if(asked, [&](const ProcessId& process) { return process.pid == launcher; });
+  tell(asked, SIGTERM);
+  tell(asked, SIGCONT);
   const auto until = std::chrono::steady_clock::now() + grace;
   while (std::any_of(processes.begin(), processes.end(), still_runs) &&
          std::chrono::steady_clock::now() < until) {

@@ -238,6 +238,33 @@ TEST(ProcessTest, AProgramMayEndItselfInTheGrace) {
   EXPECT_EQ(result.out, "saved\n");
 }
 
+// As mpirun does: it kills its children when it is asked to end, and ends when they have.
+TEST(ProcessTest, ChildrenFirstGivesThemTheWholeGrace) {
+  Command command = shell(
+      "setsid bash -c 'trap \"sleep 0.3; echo saved; exit 0\" TERM; while :; do sleep 0.05; done' "
+      "& "
+      "trap 'kill -9 $!; exit 1' TERM; until wait $!; do :; done; echo followed");
+  command.time_limit = milliseconds(300);
+  command.grace = milliseconds(20000);
+  command.children_first = true;
+  const ProcessResult result = run(command);
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "saved\nfollowed\n");
+}
+
+TEST(ProcessTest, ChildrenFirstHasALimit) {
+  Command command = shell(
+      "bash -c 'trap \"\" TERM; while :; do sleep 0.05; done' & echo $!; while :; do wait; done");
+  command.time_limit = milliseconds(300);
+  command.grace = milliseconds(300);
+  command.children_first = true;
+  const ProcessResult result = run(command);
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_EQ(result.signal, SIGKILL);
+  EXPECT_TRUE(is_gone(std::stoi(result.out)));
+}
+
 TEST(ProcessTest, SeveralAtOnce) {
   std::vector<std::thread> threads;
   std::vector<std::string> outputs(8);

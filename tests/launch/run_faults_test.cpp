@@ -168,6 +168,35 @@ TEST_F(RunFaults, AnInterruptEndsEverything) {
   }
 }
 
+// mpirun asked to end kills its ranks a few seconds later, which cuts a large checkpoint.
+TEST_F(RunFaults, AnInterruptedRankMayFinishItsCheckpoint) {
+  for (const char* rank : {"0", "1"}) {
+    fs::remove_all(muster_.runs());
+    muster_.environment["FAKE_LINGER"] = std::string(rank) + ":3";
+    auto background = start_long();
+    background->signal(SIGINT);
+    const Finished run = background->finish(std::chrono::seconds(60));
+    EXPECT_EQ(run.exit_code, 130) << run.err;
+    EXPECT_NE(text_of(muster_.only_run() / "logs" / (std::string("rank-") + rank + ".log"))
+                  .find("saved at last"),
+              std::string::npos);
+    expect_nothing_left();
+  }
+}
+
+TEST_F(RunFaults, ASecondInterruptEndsARankThatTakesLong) {
+  muster_.environment["FAKE_LINGER"] = "1:50";
+  auto background = start_long();
+  const auto ranks = processes_of_run(muster_.only_run().filename().string());
+  background->signal(SIGINT);
+  EXPECT_TRUE(eventually([&] {  // the other rank has heard of the first
+    return processes_of_run(muster_.only_run().filename().string()).size() < ranks.size();
+  }));
+  background->signal(SIGINT);
+  EXPECT_EQ(background->finish(std::chrono::seconds(30)).exit_code, 130);
+  expect_nothing_left();
+}
+
 TEST_F(RunFaults, AKilledMpirunLeavesNoRanks) {
   auto background = start_long();
   const int mpirun = std::atoi(text_of(muster_.only_run() / "logs/job.pid").c_str());
