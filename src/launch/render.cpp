@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include <fmt/format.h>
+
 #include "base/document.h"
 #include "launch/shell.h"
 
@@ -50,7 +52,7 @@ RenderedFile rank_script(const Job& job, const Machine& machine, Target target) 
   text += exports(rank_environment(job, machine, target));
   text += exports(job.environment);
   for (const auto& [name, variable] : job.references)
-    text += "export " + name + "=\"${" + variable + "-}\"\n";
+    text += fmt::format("export {}=\"${{{}-}}\"\n", name, variable);
   text += "rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${SLURM_PROCID:-0}}}\n";
   text +=
       "exec >>" + shell_quote((job.run_directory / "logs").string()) + "/\"rank-$rank.log\" 2>&1\n";
