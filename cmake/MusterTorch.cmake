@@ -13,6 +13,9 @@ cmake_path(ABSOLUTE_PATH MUSTER_TORCH_PREFIX NORMALIZE)
 
 if(NOT EXISTS ${MUSTER_TORCH_PREFIX}/lib/libtorch_cpu.so)
   set(MUSTER_TORCH_PREFIX)
+  if(MUSTER_CUDA)
+    message(FATAL_ERROR "MUSTER_CUDA needs a PyTorch with CUDA: name it, as -DCMAKE_PREFIX_PATH=…/site-packages/torch")
+  endif()
   find_package(Torch REQUIRED)
   return()
 endif()
@@ -32,20 +35,24 @@ message(STATUS "PyTorch in ${MUSTER_TORCH_PREFIX}")
 
 if(MUSTER_CUDA)
   # CUDA's headers and runtime: PyPI's packages put them beside torch, a toolkit in CUDA_HOME or /usr/local/cuda. No
-  # compiler for CUDA is needed, since the kernels are PyTorch's.
-  file(GLOB cuda_roots ${MUSTER_TORCH_PREFIX}/../nvidia/cu[0-9]*)
+  # compiler for CUDA is needed, since the kernels are PyTorch's. `torch_cuda` links them; MUSTER_CUDA_INCLUDE_DIRS are for
+  # the one unit that calls CUDA, so that all others compile to the same as without.
+  set(nvidia ${MUSTER_TORCH_PREFIX}/../nvidia)
+  file(GLOB cuda_roots ${nvidia}/cu[0-9]*)
   list(APPEND cuda_roots $ENV{CUDA_HOME} /usr/local/cuda)
   find_path(CUDA_INCLUDE_DIR cuda_runtime_api.h HINTS ${cuda_roots} PATH_SUFFIXES include REQUIRED)
+  find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${nvidia}/nccl/include ${CUDA_INCLUDE_DIR} REQUIRED)
   cmake_path(GET CUDA_INCLUDE_DIR PARENT_PATH cuda_root)
   file(GLOB cudart ${cuda_root}/lib/libcudart.so* ${cuda_root}/lib64/libcudart.so*)
   if(NOT cudart OR NOT EXISTS ${MUSTER_TORCH_PREFIX}/lib/libtorch_cuda.so)
-    message(FATAL_ERROR "MUSTER_CUDA needs a PyTorch with CUDA and its CUDA runtime: no libtorch_cuda.so in "
+    message(FATAL_ERROR "MUSTER_CUDA needs a PyTorch with CUDA, and CUDA's runtime: there is no libtorch_cuda.so in "
                         "${MUSTER_TORCH_PREFIX}/lib, or no libcudart.so in ${cuda_root}/lib")
   endif()
   list(GET cudart 0 cudart)
-  target_include_directories(torch INTERFACE ${CUDA_INCLUDE_DIR})
+  set(MUSTER_CUDA_INCLUDE_DIRS ${CUDA_INCLUDE_DIR} ${NCCL_INCLUDE_DIR})
   # Its operators register themselves when it is loaded, so it must be, whether or not one of its symbols is used.
-  target_link_libraries(torch INTERFACE
+  add_library(torch_cuda INTERFACE IMPORTED)
+  target_link_libraries(torch_cuda INTERFACE
     -Wl,--push-state,--no-as-needed ${MUSTER_TORCH_PREFIX}/lib/libtorch_cuda.so -Wl,--pop-state
     ${MUSTER_TORCH_PREFIX}/lib/libc10_cuda.so ${cudart})
 endif()

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/verdict.h"
+#include "engine/train/device.h"
 #include "engine/train/process_info.h"
 #include "engine/train/trainer.h"
 
@@ -80,6 +81,11 @@ int run_training(const Settings& settings) {
     std::fprintf(stderr, "%s\n", to_text(findings).c_str());
     return kExitBadInput;
   }
+  const auto device = take_device(settings);
+  if (!device) {
+    std::fprintf(stderr, "%s\n", to_text(device.findings()).c_str());
+    return kExitBadInput;
+  }
   catch_stop_signals();
   comm::Options options;
   options.time_limit =
@@ -87,9 +93,7 @@ int run_training(const Settings& settings) {
   options.deterministic = settings.deterministic;
   std::shared_ptr<comm::Communicator> comm;
   try {
-    comm = comm::connect(
-        transport_of(settings.transport), options,
-        settings.device == "cuda" ? torch::Device(torch::kCUDA) : torch::Device(torch::kCPU));
+    comm = comm::connect(transport_of(settings.transport), options, *device);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return kExitInternal;

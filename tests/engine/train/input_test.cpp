@@ -49,6 +49,9 @@ TEST_F(Input, OptionsThatDoNotFitAreExplained) {
   EXPECT_NE(error_of({"--data", path("nothing")}).find(path("nothing").string()),
             std::string::npos);
   EXPECT_NE(error_of({"--inject-fault", "burn:0:1"}).find("--inject-fault"), std::string::npos);
+  EXPECT_NE(error_of({"--transport", "nccl"}).find("--device cuda"), std::string::npos);
+  if (!fs::exists("/dev/nvidiactl"))
+    EXPECT_NE(error_of({"--device", "cuda"}).find("no CUDA device"), std::string::npos);
 }
 
 TEST_F(Input, AnotherDataStateThanTheCheckpointsIsExplained) {
