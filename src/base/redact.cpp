@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/redact_beside.h"
+
 namespace muster {
 namespace {
 
@@ -101,15 +103,18 @@ void replace_private_keys(std::string& text) {
   }
 }
 
-/// scheme://user:PASSWORD@host
+/// scheme://user:PASSWORD@host, and scheme://TOKEN@host: no user's name is that long.
 void replace_url_passwords(std::string& text) {
   for (std::size_t at = text.find("://"); at != std::string::npos; at = text.find("://", at + 3)) {
     const std::size_t start = at + 3;
     const std::size_t end = std::min(text.find_first_of("/?# \t\r\n\"'", start), text.size());
     const std::size_t host = text.rfind('@', end == 0 ? 0 : end - 1);
     const std::size_t colon = text.find(':', start);
-    if (host == std::string::npos || host < start || host >= end || colon >= host) continue;
-    text.replace(colon + 1, host - colon - 1, kRedacted);
+    if (host == std::string::npos || host < start || host >= end) continue;
+    constexpr std::size_t kLongestUser = 19;
+    const std::size_t secret = colon < host ? colon + 1 : start;
+    if (secret == start && host - start <= kLongestUser) continue;
+    text.replace(secret, host - secret, kRedacted);
   }
 }
 
@@ -272,6 +277,7 @@ std::string Redactor::redact(std::string_view text) const {
   std::string result(text);
   for (const std::string& value : values_) replace_all(result, value, kRedacted);
   replace_private_keys(result);
+  redact_beside(result);
   for (const Shape& shape : kShapes) replace_shape(result, shape);
   replace_url_passwords(result);
   replace_assignments(result);

@@ -33,8 +33,8 @@ class Redactor {
   void add_environment(const std::map<std::string, std::string>& environment);
 
   /// The text without the secrets added, without known tokens (hf_…, AKIA…, ghp_…, Bearer …,
-  /// private keys, passwords in URLs), and without what is assigned to a secret name (NAME=value,
-  /// "name": "value", name: value).
+  /// private keys, passwords and tokens in URLs, AWS secret keys beside their ids, wandb's keys),
+  /// and without what is assigned to a secret name (NAME=value, "name": "value", name: value).
   std::string redact(std::string_view text) const;
   std::string redact(const std::string& text) const { return redact(std::string_view(text)); }
   std::string redact(const char* text) const { return redact(std::string_view(text)); }

@@ -66,6 +66,24 @@ INSTANTIATE_TEST_SUITE_P(
              "REDACTED"},
         Line{"Authorization: Bearer abcdefgh.ijklmnop", "Authorization: Bearer REDACTED"},
         Line{"postgres://user:hunter22@db:5432/x", "postgres://user:REDACTED@db:5432/x"},
+        Line{"https://0123456789abcdefABCDEF@host/x", "https://REDACTED@host/x"},
+        Line{"ssh://git@host/x", "ssh://git@host/x"},
+        Line{"ASIA"
+             "ABCDEFGHIJKLMNOP\nand aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/ab",
+             "REDACTED\nand REDACTED"},
+        Line{"commit 0123456789abcdef0123456789abcdef01234567",
+             "commit 0123456789abcdef0123456789abcdef01234567"},
+        Line{"wandb: login 0123456789abcdef0123456789abcdef01234567 ok",
+             "wandb: login REDACTED ok"},
+        Line{"github_pat_"
+             "11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz",
+             "REDACTED"},
+        Line{"nvapi-"
+             "abcdefghijklmnopqrstuvwxyz-0123",
+             "REDACTED"},
+        Line{"eyJ"
+             "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghijklmnop",
+             "REDACTED"},
         Line{"https://host/path?a=1", "https://host/path?a=1"},
         Line{"-----BEGIN RSA "
              "PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nafter",
