@@ -153,7 +153,7 @@ Result<void> write_output(std::ostream& out, const Output& output, Format format
       return {};
     case Format::kSarif:
       if (!output.judges) return no_form(output, "sarif", "findings");
-      out << json_text(to_sarif(output.checks, output.findings));
+      out << json_text(to_sarif(output.checks, output.findings, output.text_of));
       return {};
   }
   return {};

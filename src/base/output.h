@@ -12,6 +12,7 @@
 
 #include "base/finding.h"
 #include "base/result.h"
+#include "base/sarif.h"
 #include "base/verdict.h"
 
 namespace muster {
@@ -42,6 +43,7 @@ struct Output {
   bool judges = false;        ///< whether there are checks or findings to write as SARIF and JUnit
   Findings findings;          ///< for SARIF and JUnit
   std::vector<Check> checks;  ///< for SARIF and JUnit
+  TextOf text_of;             ///< of the files that findings name: for SARIF's columns
 };
 
 /// Writes it. Failure: the format has no form for this (junit and sarif need a verb that judges,

@@ -1,7 +1,10 @@
 #include "base/sarif.h"
 
+#include <map>
 #include <set>
 #include <string_view>
+
+#include "base/text.h"
 
 namespace muster {
 namespace {
@@ -37,12 +40,52 @@ const char* level(Severity severity) {
   return "error";
 }
 
-Json location(const Position& where) {
+/// Texts of the files that findings name, each read once.
+class Texts {
+ public:
+  explicit Texts(const TextOf& text_of) : text_of_(text_of) {}
+
+  /// The column in code points from 1, or nothing when the line is not there.
+  std::optional<int> column(const Position& where) {
+    const auto [entry, added] = texts_.try_emplace(where.file);
+    if (added && text_of_) entry->second = text_of_(where.file);
+    if (!entry->second) return std::nullopt;
+    std::string_view rest = *entry->second;
+    for (int line = 1; line < where.line; ++line) {
+      const std::size_t end = rest.find('\n');
+      if (end == std::string_view::npos) return std::nullopt;
+      rest.remove_prefix(end + 1);
+    }
+    return code_points_before(rest.substr(0, rest.find('\n')), where.column) + 1;
+  }
+
+ private:
+  // A byte that is no UTF-8 counts as one, as viewers show it. A column behind the end stays that
+  // far behind it.
+  static int code_points_before(std::string_view line, int column) {
+    const auto end = static_cast<std::size_t>(column - 1);
+    int count = 0;
+    std::size_t at = 0;
+    while (at < end) {
+      const std::size_t length = at < line.size() ? utf8_length(line, at) : 1;
+      at += length == 0 ? 1 : length;
+      if (at <= end) ++count;  // a column within a character is the character's
+    }
+    return count;
+  }
+
+  const TextOf& text_of_;
+  std::map<std::string, std::optional<std::string>> texts_;
+};
+
+Json location(const Position& where, Texts& texts) {
   Json physical;
   physical["artifactLocation"]["uri"] = uri(where.file);
   if (where.line > 0) {
     physical["region"]["startLine"] = where.line;
-    if (where.column > 0) physical["region"]["startColumn"] = where.column;
+    if (where.column > 0) {
+      if (const auto column = texts.column(where)) physical["region"]["startColumn"] = *column;
+    }
   }
   return Json{{"physicalLocation", physical}};
 }
@@ -57,18 +100,20 @@ Json result_of(const Check& check) {
           {"message", {{"text", check.evidence}}}};
 }
 
-Json result_of(const Finding& finding) {
+Json result_of(const Finding& finding, Texts& texts) {
   std::string text = finding.message;
   if (!finding.hint.empty()) text += "; " + finding.hint;
   Json result{
       {"ruleId", finding.rule}, {"level", level(finding.severity)}, {"message", {{"text", text}}}};
-  if (!finding.where.file.empty()) result["locations"] = Json::array({location(finding.where)});
+  if (!finding.where.file.empty())
+    result["locations"] = Json::array({location(finding.where, texts)});
   return result;
 }
 
 }  // namespace
 
-Json to_sarif(const std::vector<Check>& checks, const Findings& findings) {
+Json to_sarif(const std::vector<Check>& checks, const Findings& findings, const TextOf& text_of) {
+  Texts texts(text_of);
   std::set<std::string> rules;
   Json results = Json::array();
   for (const Check& check : checks) {
@@ -77,7 +122,7 @@ Json to_sarif(const std::vector<Check>& checks, const Findings& findings) {
   }
   for (const Finding& finding : findings) {
     rules.insert(finding.rule);
-    results.push_back(result_of(finding));
+    results.push_back(result_of(finding, texts));
   }
   Json rule_list = Json::array();
   for (const std::string& rule : rules) rule_list.push_back(Json{{"id", rule}});

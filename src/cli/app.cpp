@@ -149,7 +149,13 @@ void Context::fail(const Findings& findings, ExitCode code) {
 }
 
 void Context::print(const Output& output) {
-  const auto written = write_output(out, output, format(), color_out());
+  Output whole = output;
+  whole.text_of = [this](const std::string& file) -> std::optional<std::string> {
+    auto text = files.read(directory / file);
+    if (!text) return std::nullopt;
+    return std::move(*text);
+  };
+  const auto written = write_output(out, whole, format(), color_out());
   if (!written) fail(written.findings(), kExitInternal);
 }
 

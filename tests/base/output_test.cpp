@@ -169,7 +169,8 @@ RC_GTEST_PROP(JunitProperty, ForeignTextStaysInsideItsAttribute, ()) {
 
 TEST(SarifTest, HasWhatCodeHostsAskFor) {
   const auto sarif = to_sarif({{"gpu", Outcome::kUnknown, "no tool"}},
-                              {error_at({"dir/a b.yaml", 3, 5}, "rule", "wrong", "right")});
+                              {error_at({"dir/a b.yaml", 3, 5}, "rule", "wrong", "right")},
+                              [](const std::string&) { return "one\ntwo\nkey: value\n"; });
   EXPECT_EQ(sarif["version"], "2.1.0");
   const auto& run = sarif["runs"][0];
   EXPECT_EQ(run["tool"]["driver"]["name"], "muster");
@@ -183,6 +184,42 @@ TEST(SarifTest, HasWhatCodeHostsAskFor) {
   EXPECT_EQ(place["artifactLocation"]["uri"], "dir/a%20b.yaml");
   EXPECT_EQ(place["region"]["startLine"], 3);
   EXPECT_EQ(place["region"]["startColumn"], 5);
+}
+
+// SARIF counts characters, the text output bytes.
+TEST(SarifTest, ColumnsCountCodePoints) {
+  const std::string four = "\xF0\x9F\x98\x80";  // U+1F600
+  const std::string accent = "e\xCC\x81";       // e and U+0301, two code points
+  const std::string invalid = "\xFF";           // counts as one
+  const std::string text =
+      "# first\n" + four + ": x\r\n" + accent + four + invalid + ": y\nplain: z";
+  const auto column = [&](int line, int bytes) {
+    const auto sarif = to_sarif({}, {error_at({"f", line, bytes}, "rule", "wrong")},
+                                [&](const std::string&) { return text; });
+    const auto& run = sarif["runs"][0];
+    EXPECT_EQ(run["columnKind"], "unicodeCodePoints");
+    return run["results"][0]["locations"][0]["physicalLocation"]["region"].value("startColumn", 0);
+  };
+  EXPECT_EQ(column(1, 3), 3);
+  EXPECT_EQ(column(2, 1), 1);
+  EXPECT_EQ(column(2, 5), 2);  // behind the character of four bytes
+  EXPECT_EQ(column(2, 3), 1);  // within it
+  EXPECT_EQ(column(2, 7), 4);
+  EXPECT_EQ(column(3, 2), 2);  // between the letter and its accent
+  EXPECT_EQ(column(3, 4), 3);
+  EXPECT_EQ(column(3, 9), 5);  // behind the invalid byte
+  EXPECT_EQ(column(4, 8), 8);
+  EXPECT_EQ(column(4, 10), 10);  // the end of the file
+  EXPECT_EQ(column(5, 1), 0);    // no such line: no column
+}
+
+TEST(SarifTest, ColumnsThatCantBeConvertedAreLeftOut) {
+  const auto sarif =
+      to_sarif({}, {error_at({"gone", 3, 5}, "rule", "wrong")},
+               [](const std::string&) -> std::optional<std::string> { return std::nullopt; });
+  const auto& region = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"];
+  EXPECT_EQ(region["startLine"], 3);
+  EXPECT_FALSE(region.contains("startColumn"));
 }
 
 TEST(JsonTextTest, BytesThatAreNoTextAreReplaced) {
