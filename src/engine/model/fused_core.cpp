@@ -102,22 +102,4 @@ torch::Tensor weight_gradient(const torch::Tensor& weight, const Matrix& dy, con
   return gradient;
 }
 
-torch::Tensor give_gradient(const torch::Tensor& weight, const torch::Tensor& sum, float scale) {
-  if (!weight.requires_grad()) return {};
-  const GradientSlot slot = take_gradient_slot(weight);
-  torch::Tensor target = slot.view;
-  if (!target.defined()) target = torch::empty_like(weight, weight.options().requires_grad(false));
-  with_type(target.scalar_type(), [&](auto zero) {
-    using T = decltype(zero);
-    const RowKernels<T>& loops = vector_kernels().rows<T>();
-    if (sum.scalar_type() == kTypeOf<T>)
-      convert<T, T>(slot.accumulate ? loops.add : loops.scale, elements<T>(sum),
-                    elements<T>(target), scale, sum.numel());
-    else
-      convert<float, T>(slot.accumulate ? loops.accumulate_from_wide : loops.narrow,
-                        sum.data_ptr<float>(), elements<T>(target), scale, sum.numel());
-  });
-  return slot.view.defined() ? torch::Tensor() : target;
-}
-
 }  // namespace muster::model::fused

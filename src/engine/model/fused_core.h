@@ -84,10 +84,6 @@ torch::Tensor norm_backward(const float* dy, const torch::Tensor& x, const torch
 /// dyᵀ · x, written to the weight's gradient slot (then the result is undefined) or returned.
 torch::Tensor weight_gradient(const torch::Tensor& weight, const Matrix& dy, const Matrix& x);
 
-/// scale · sum (of the weight's shape; float32 or of its type) to the weight's slot, or returned.
-/// Rounded once after the scaling and, in a slot with something in it, the addition.
-torch::Tensor give_gradient(const torch::Tensor& weight, const torch::Tensor& sum, float scale);
-
 /// y[i] = x[i] · scale for all elements, in blocks over threads; `add`: y[i] += …
 template <typename From, typename To>
 using Convert = void (*)(const From*, To*, float, std::int64_t);

@@ -101,16 +101,6 @@ std::int64_t padded(std::int64_t columns) {
   return (columns + 15) / 16 * 16 + 32;
 }
 
-/// Memory for the weight's gradient: the last step's, when nobody holds it any more (fresh memory
-/// costs page faults).
-Tensor weight_gradient_memory(const Tensor& weight) {
-  thread_local Tensor last;
-  if (!last.defined() || last.use_count() > 1 || last.sizes() != weight.sizes() ||
-      last.scalar_type() != weight.scalar_type())
-    last = torch::empty_like(weight, weight.options().requires_grad(false));
-  return last;
-}
-
 /// How many targets count; throws when one is outside the vocabulary or none counts.
 std::int64_t count_targets(const Tensor& targets, std::int64_t ignore_index,
                            std::int64_t vocabulary) {
@@ -128,19 +118,16 @@ std::int64_t count_targets(const Tensor& targets, std::int64_t ignore_index,
   return counted;
 }
 
-struct HeadResult {
-  Tensor loss;
-  Tensor dhidden;  ///< undefined when no gradient is wanted
-  Tensor dweight;  ///< undefined when not wanted
-};
+static_assert(sizeof(LogSum) == 2 * sizeof(float), "a row of `sums` holds one");
 
-/// One pass over the slices of the vocabulary for the loss and one for the gradients, which need
-/// the logits again: making them twice is cheaper than keeping them.
+/// One pass over the slices of the vocabulary for the loss and one, in the backward pass, for the
+/// gradients, which need the logits again: making them twice is cheaper than keeping them.
+/// `sums`, float32 [rows, 2], is all that the first pass leaves to the second.
 template <typename T>
 class SlicedHead {
  public:
   SlicedHead(const Tensor& hidden, const Tensor& weight, const Tensor& targets,
-             std::int64_t ignore_index)
+             std::int64_t ignore_index, const Tensor& sums)
       : hidden_(as_matrix(hidden)),
         weight_(as_matrix(weight)),
         target_(targets.data_ptr<std::int64_t>()),
@@ -148,23 +135,31 @@ class SlicedHead {
         columns_(columns_at_once(hidden_.rows, weight_.rows)),
         stride_(padded(columns_)),
         logits_(scratch_of<float>(Scratch::kLogits, hidden_.rows * stride_)),
-        sums_(static_cast<std::size_t>(hidden_.rows)),
-        goals_(static_cast<std::size_t>(hidden_.rows), 0.0f) {}
+        sums_(reinterpret_cast<LogSum*>(sums.data_ptr<float>())) {}
 
-  /// The sum of the rows' cross-entropies. Comes before `gradients`.
+  /// The sum of the rows' cross-entropies; fills `sums`.
   double loss() {
+    std::fill_n(sums_, hidden_.rows, LogSum());
+    std::vector<float> goals(static_cast<std::size_t>(hidden_.rows));  // the targets' logits
     for_slices([&](std::int64_t first, std::int64_t count) {
       make_logits(first, count);
-      for_rows([&](std::int64_t row) { take_in(row, first, count); });
+      for_rows([&](std::int64_t row) {
+        take_in(row, first, count, goals[static_cast<std::size_t>(row)]);
+      });
     });
     double total = 0;
-    for (std::int64_t row = 0; row < hidden_.rows; ++row)
-      if (!ignored(row)) total += loss_of(static_cast<std::size_t>(row));
+    for (std::int64_t row = 0; row < hidden_.rows; ++row) {
+      if (ignored(row)) continue;
+      total += static_cast<double>(sums_[row].top) -
+               static_cast<double>(goals[static_cast<std::size_t>(row)]) +
+               std::log(static_cast<double>(sums_[row].total));
+    }
     return total;
   }
 
-  /// The gradients of scale · loss, of those tensors that are defined.
-  void gradients(float scale, const Tensor& dhidden, const Tensor& dweight) {
+  /// The gradients of scale · loss, of those tensors that are defined; the weight's is added to
+  /// what is there, if asked.
+  void gradients(float scale, const Tensor& dhidden, const Tensor& dweight, Into weight_into) {
     const bool single = columns_ == weight_.rows;
     Matrix sum;
     if (dhidden.defined())
@@ -172,14 +167,15 @@ class SlicedHead {
                    : scratch_matrix(Scratch::kHiddenGradient, torch::kFloat32, hidden_.rows,
                                     hidden_.columns);
     for_slices([&](std::int64_t first, std::int64_t count) {
-      if (!single) make_logits(first, count);  // else they are still there
+      make_logits(first, count);
       for_rows([&](std::int64_t row) { make_gradient(row, first, count, scale); });
       const Matrix dlogits = gradient_matrix(count);
       if (dhidden.defined())
         multiply(dlogits, weight_.row_block(first, count), sum,
                  first == 0 ? Into::kOverwrite : Into::kAdd);
       if (dweight.defined())
-        multiply(dlogits.transposed(), hidden_, as_matrix(dweight).row_block(first, count));
+        multiply(dlogits.transposed(), hidden_, as_matrix(dweight).row_block(first, count),
+                 weight_into);
     });
     if (dhidden.defined() && !single)
       convert<float, T>(vector_kernels().rows<T>().narrow, static_cast<const float*>(sum.data),
@@ -208,23 +204,18 @@ class SlicedHead {
     return at >= 0 && at < count ? at : -1;
   }
 
-  double loss_of(std::size_t row) const {
-    return static_cast<double>(sums_[row].top) - static_cast<double>(goals_[row]) +
-           std::log(static_cast<double>(sums_[row].total));
-  }
-
   void make_logits(std::int64_t first, std::int64_t count) const {
     multiply(hidden_, weight_.row_block(first, count).transposed(),
              {logits_, torch::kFloat32, hidden_.rows, count, stride_, 1});
   }
 
-  /// Takes a slice of a row's logits into its sum, and the target's if it is there.
-  void take_in(std::int64_t row, std::int64_t first, std::int64_t count) {
+  /// Takes a slice of a row's logits into its sum, and keeps the target's if it is there.
+  void take_in(std::int64_t row, std::int64_t first, std::int64_t count, float& goal) {
     if (ignored(row)) return;
     const float* logits = logits_ + row * stride_;
-    vector_kernels().log_sum(logits, count, sums_[static_cast<std::size_t>(row)]);
+    vector_kernels().log_sum(logits, count, sums_[row]);
     const auto target = target_in(row, first, count);
-    if (target >= 0) goals_[static_cast<std::size_t>(row)] = logits[target];
+    if (target >= 0) goal = logits[target];
   }
 
   /// Overwrites a slice of a row's logits with their gradient.
@@ -233,8 +224,8 @@ class SlicedHead {
     if (ignored(row))
       std::memset(logits, 0, static_cast<std::size_t>(count) * sizeof(T));
     else
-      vector_kernels().rows<T>().softmax_gradient(logits, sums_[static_cast<std::size_t>(row)],
-                                                  target_in(row, first, count), count, scale);
+      vector_kernels().rows<T>().softmax_gradient(logits, sums_[row], target_in(row, first, count),
+                                                  count, scale);
   }
 
   /// The gradients that `make_gradient` left, as T in the rows of the logits.
@@ -250,56 +241,50 @@ class SlicedHead {
   std::int64_t columns_;  ///< of a slice; the last one may have fewer
   std::int64_t stride_;
   float* logits_;
-  std::vector<LogSum> sums_;
-  std::vector<float> goals_;  ///< the logit of each row's target
+  LogSum* sums_;
 };
 
-template <typename T>
-HeadResult head_of(const Tensor& hidden, const Tensor& weight, const Tensor& targets,
-                   std::int64_t ignore_index, bool want_hidden, bool want_weight) {
-  const auto counted = count_targets(targets, ignore_index, weight.size(0));
-  SlicedHead<T> head(hidden, weight, targets, ignore_index);
-  HeadResult result;
-  result.loss = torch::full({}, head.loss() / static_cast<double>(counted),
-                            torch::TensorOptions().dtype(torch::kFloat32));
-  if (want_hidden) result.dhidden = torch::empty_like(hidden);
-  if (want_weight) result.dweight = weight_gradient_memory(weight);
-  if (want_hidden || want_weight)
-    head.gradients(1.0f / static_cast<float>(counted), result.dhidden, result.dweight);
-  return result;
-}
-
-/// The loss is a scalar, so its gradients are made with it (as Liger Kernel does) and only scaled
-/// in the backward pass: nothing of the vocabulary's size is kept but the weight's gradient.
+/// The weight's gradient goes straight to its slot: nothing of the vocabulary's size is kept
+/// between the passes.
 class HeadLoss : public torch::autograd::Function<HeadLoss> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& hidden_in, const Tensor& weight,
-                        const Tensor& targets_in, std::int64_t ignore_index, bool want_hidden,
-                        bool want_weight) {
+                        const Tensor& targets_in, std::int64_t ignore_index) {
     const Tensor hidden = hidden_in.contiguous();
     const Tensor targets = targets_in.contiguous();
-    HeadResult result;
+    const auto counted = count_targets(targets, ignore_index, weight.size(0));
+    const Tensor sums = torch::empty({targets.numel(), 2}, torch::kFloat32);
+    double loss = 0;
     with_type(hidden.scalar_type(), [&](auto zero) {
-      result =
-          head_of<decltype(zero)>(hidden, weight, targets, ignore_index, want_hidden, want_weight);
+      loss = SlicedHead<decltype(zero)>(hidden, weight, targets, ignore_index, sums).loss();
     });
-    ctx->save_for_backward({weight});
-    ctx->saved_data["dhidden"] = result.dhidden;
-    ctx->saved_data["dweight"] = result.dweight;
-    return result.loss;
+    ctx->save_for_backward({hidden, weight, targets, sums});
+    ctx->saved_data["ignore_index"] = ignore_index;
+    ctx->saved_data["counted"] = counted;
+    return torch::full({}, loss / static_cast<double>(counted),
+                       torch::TensorOptions().dtype(torch::kFloat32));
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
-    const Tensor weight = ctx->get_saved_variables()[0];
-    const float scale = gradients[0].item<float>();
+    const auto saved = ctx->get_saved_variables();
+    const Tensor &hidden = saved[0], &weight = saved[1], &targets = saved[2], &sums = saved[3];
+    const auto ignore_index = ctx->saved_data["ignore_index"].toInt();
+    const float scale =
+        gradients[0].item<float>() / static_cast<float>(ctx->saved_data["counted"].toInt());
     Tensor dhidden, dweight;
-    if (const auto& saved = ctx->saved_data["dhidden"];
-        saved.isTensor() && saved.toTensor().defined())
-      dhidden = scale == 1.0f ? saved.toTensor() : saved.toTensor() * scale;
-    if (const auto& saved = ctx->saved_data["dweight"];
-        saved.isTensor() && saved.toTensor().defined())
-      dweight = give_gradient(weight, saved.toTensor(), scale);
-    return {dhidden, dweight, {}, {}, {}, {}};
+    GradientSlot slot;
+    if (ctx->needs_input_grad(0)) dhidden = torch::empty_like(hidden);
+    if (weight.requires_grad()) {
+      slot = take_gradient_slot(weight);
+      dweight = slot.view.defined()
+                    ? slot.view
+                    : torch::empty_like(weight, weight.options().requires_grad(false));
+    }
+    with_type(hidden.scalar_type(), [&](auto zero) {
+      SlicedHead<decltype(zero)>(hidden, weight, targets, ignore_index, sums)
+          .gradients(scale, dhidden, dweight, slot.accumulate ? Into::kAdd : Into::kOverwrite);
+    });
+    return {dhidden, slot.view.defined() ? Tensor() : dweight, {}, {}};
   }
 };
 
@@ -311,9 +296,7 @@ Tensor embedding(const Tensor& ids, const Tensor& weight) {
 
 Tensor head_loss(const Tensor& hidden, const Tensor& weight, const Tensor& targets,
                  std::int64_t ignore_index) {
-  const bool recording = torch::GradMode::is_enabled();
-  return HeadLoss::apply(hidden, weight, targets, ignore_index, recording && hidden.requires_grad(),
-                         recording && weight.requires_grad());
+  return HeadLoss::apply(hidden, weight, targets, ignore_index);
 }
 
 }  // namespace muster::model::fused

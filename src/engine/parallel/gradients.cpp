@@ -83,6 +83,7 @@ model::GradientSlot Sharded::State::take_slot(Unit& unit, Part& part) {
     ++held.gradient_buffers;
     held.most_gradient_buffers = std::max(held.most_gradient_buffers, held.gradient_buffers);
   }
+  if (unit.direct()) unit.make_sum();
   model::GradientSlot slot;
   slot.view = unit.gradient_view(part);
   slot.accumulate = part.written || (unit.direct() && unit.has_sum);
@@ -154,14 +155,14 @@ void Sharded::State::reduce(Unit& unit) {
     const model::GradientSlot slot = take_slot(unit, part);
     if (!slot.accumulate) slot.view.zero_();
   }
-  if (!unit.direct()) {
-    std::int64_t end = 0;
-    for (const Part& part : unit.parts) {
-      if (part.offset > end) unit.gradients.tensor().narrow(0, end, part.offset - end).zero_();
-      end = part.offset + part.elements;
-    }
-    if (unit.elements > end) unit.gradients.tensor().narrow(0, end, unit.elements - end).zero_();
+  unit.make_sum();
+  const torch::Tensor& flat = unit.direct() ? unit.sum : unit.gradients.tensor();
+  std::int64_t end = 0;
+  for (const Part& part : unit.parts) {
+    if (part.offset > end) flat.narrow(0, end, part.offset - end).zero_();
+    end = part.offset + part.elements;
   }
+  if (unit.elements > end) flat.narrow(0, end, unit.elements - end).zero_();
   const bool across = replicated() && last_micro_batch;
   if (sharded()) {
     reductions.push_back(
@@ -226,9 +227,16 @@ void Sharded::State::finish_micro_batch() {
 
 void Sharded::finish_backward() {
   state_->finish_micro_batch();
-  state_->advance_reductions(true);
-  for (const auto& unit : state_->units) unit->has_sum = false;
-  state_->last_micro_batch = true;
+  State& state = *state_;
+  state.advance_reductions(true);
+  for (std::size_t i = 0; i < state.units.size(); ++i) {
+    Unit& unit = *state.units[i];
+    unit.make_sum();
+    if (!unit.has_sum) unit.sum.zero_();  // no backward came through here
+    unit.has_sum = false;
+    state.shards[i].gradients = unit.sum;
+  }
+  state.last_micro_batch = true;
 }
 
 void Sharded::zero_gradients() {

@@ -138,7 +138,6 @@ void Sharded::wrap(torch::nn::Module& module, const std::string& name) {
     Shard shard;
     shard.unit = unit->name;
     shard.parameters = unit->master;
-    shard.gradients = unit->sum;
     if (unit->compute.defined()) shard.compute = unit->own_compute();
     shard.undecayed = std::clamp<std::int64_t>(unit->undecayed - unit->begin, 0, unit->owned);
     state.shards.push_back(std::move(shard));
@@ -185,6 +184,9 @@ torch::Tensor Sharded::run(torch::nn::Module& module, const Body& body,
 void Sharded::parameters_changed(bool compute_written) {
   State& state = *state_;
   const torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < state.units.size(); ++i) {
+    state.units[i]->sum = state.shards[i].gradients = torch::Tensor();
+  }
   for (const auto& unit : state.units) {
     if (!unit->compute.defined()) continue;
     if (unit->runs) {

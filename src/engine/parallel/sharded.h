@@ -45,7 +45,8 @@ struct Options {
 struct Shard {
   std::string unit;
   torch::Tensor parameters;  ///< float32 [n], the truth
-  torch::Tensor gradients;   ///< float32 [n], complete after finish_backward()
+  torch::Tensor gradients;   ///< float32 [n], from finish_backward() to parameters_changed(), else
+                             ///< undefined: its memory is used for activations in between
   torch::Tensor compute;  ///< undefined, or [n] in the compute type: a copy of `parameters` that an
                           ///< optimizer may write in the same pass (then parameters_changed(true)).
                           ///< Ask for it anew each step.

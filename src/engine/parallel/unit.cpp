@@ -56,6 +56,10 @@ std::vector<std::vector<NamedParameter>> cut(std::vector<NamedParameter> paramet
   return runs;
 }
 
+void Unit::make_sum() {
+  if (!sum.defined()) sum = torch::empty({owned}, master.options());
+}
+
 torch::Tensor Unit::gradient_view(const Part& part) const {
   const torch::Tensor& flat = direct() ? sum : gradients.tensor();
   return flat.narrow(0, part.offset, part.elements).view(part.shape);
@@ -88,7 +92,6 @@ std::unique_ptr<Unit> make_unit(std::string name, const torch::nn::Module* modul
       unit->parts.empty() ? torch::Device(torch::kCPU) : unit->parts[0].tensor.device();
   const auto floats = torch::TensorOptions().dtype(torch::kFloat32).device(device);
   unit->master = torch::zeros({unit->owned}, floats);
-  unit->sum = torch::zeros({unit->owned}, floats);
   const bool whole = place.shard_size == 1;
   if (!whole || place.compute_dtype != torch::kFloat32) {
     unit->compute = FlatTensor(unit->elements, place.compute_dtype, device);

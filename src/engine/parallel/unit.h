@@ -58,7 +58,8 @@ struct Unit {
   std::int64_t owned = 0;
 
   torch::Tensor master;  ///< float32 [owned]
-  torch::Tensor sum;     ///< float32 [owned]: the reduced gradients
+  torch::Tensor sum;     ///< float32 [owned]: the reduced gradients; undefined between steps, so
+                         ///< that activations can have the memory
   FlatTensor compute;    ///< [elements]; undefined when the master itself is used
   FlatTensor
       gradients;  ///< [elements] in the compute type; undefined when they go straight into `sum`
@@ -74,6 +75,8 @@ struct Unit {
   bool has_sum = false;    ///< `sum` holds earlier micro-batches of this step
 
   bool direct() const { return !gradients.defined(); }
+  /// Defines `sum`; its memory is not initialised.
+  void make_sum();
   /// Where a parameter's gradient goes, in its shape.
   torch::Tensor gradient_view(const Part& part) const;
   torch::Tensor own_compute() const { return compute.tensor().narrow(0, begin, owned); }
