@@ -44,6 +44,7 @@ const std::vector<Capability>& capabilities() {
                     "lib/aarch64-linux-gnu/openmpi/include/mpi.h", "include/mpi.h"},
                    "libopenmpi-dev"),
            library("oneDNN", header("dnnl.hpp"), "libdnnl-dev"),
+           library("jemalloc", header("jemalloc/jemalloc.h"), "libjemalloc-dev"),
            library("GoogleTest", header("gtest/gtest.h"), "libgtest-dev"),
            library("RapidCheck", header("rapidcheck.h"), "librapidcheck-dev"),
        },
