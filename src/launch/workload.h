@@ -1,0 +1,101 @@
+// What a case starts on the nodes of a target, before any scheduler's syntax: the program that each
+// node runs, its environment, resources and mounts. One description for Slurm, Kubernetes, HyperPod
+// and Batch, so that their launch files can't drift apart. Pure data; made by plan_workload().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/case.h"
+#include "facts/facts.h"
+#include "launch/render.h"
+
+namespace muster::launch {
+
+/// A word of a command. `shell` words hold expansions ("$SLURM_JOB_ID") and are written in double
+/// quotes; the others are literal.
+struct Word {
+  std::string text;
+  bool shell = false;
+
+  bool operator==(const Word&) const = default;
+};
+
+/// How the processes of a target find each other, as shell text that each target fills in:
+/// "$SLURM_JOB_NUM_NODES", "2", "$(hostname)".
+struct Endpoint {
+  Word nodes;      ///< how many
+  Word node_rank;  ///< of the node on which the command runs; empty where nobody must say
+  Word host;       ///< of node 0; empty where the target's operator sets it (PET_*, MASTER_ADDR)
+  Word id;         ///< of the rendezvous
+  int port = 29500;
+};
+
+/// What a node has to give, all of it from facts/ and the manifest's `resources`, never made up.
+struct NodeResources {
+  std::string accelerator;                ///< gpu, neuron, cpu
+  int accelerators = 0;                   ///< devices that are asked for; 0 on CPUs
+  int efa = 0;                            ///< EFA interfaces; 0: none, or not asked for
+  std::vector<int> efa_cards;             ///< network cards that carry them, in order
+  std::optional<double> cpu;              ///< cores
+  std::optional<std::int64_t> memory;     ///< bytes
+  std::optional<std::int64_t> hugepages;  ///< bytes, in pages of 2 MiB
+  std::optional<std::int64_t> shm;        ///< bytes of /dev/shm
+};
+
+struct SecretVariable {
+  std::string env;          ///< what the program reads
+  std::string secret, key;  ///< where the target keeps it; empty: handed on from the submitter
+};
+
+struct Workload {
+  std::string case_name;  ///< training/pytorch/fsdp/llama3
+  std::string run_id;
+  std::string object_name;  ///< DNS-1123 label of at most 40 characters, from the case's name
+  std::string kind;         ///< train, serve, data, eval
+
+  int nodes = 1;
+  int min_nodes = 1;          ///< below `nodes` only where the rendezvous is elastic
+  int processes = 1;          ///< of a node
+  std::string instance_type;  ///< plain, without "ml."; empty: any
+  const facts::Instance* instance = nullptr;  ///< null: not known
+  NodeResources resources;
+
+  std::string image;          ///< empty: no container
+  std::vector<Word> command;  ///< what one node runs (one process, where `per_process`)
+  bool per_process = false;   ///< the target starts the command once for each process
+  std::string workdir;
+
+  /// Ordered; what the rules of facts/environment.yaml say for this instance and these versions,
+  /// then env.set. Never a secret, never a variable that is automatic or harmful there.
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::string> unset;
+  std::vector<SecretVariable> secrets;
+  std::vector<catalog::Mount> mounts;
+  std::string scratch;
+
+  catalog::Resilience resilience;
+  catalog::Scheduling scheduling;
+  double timeout = 3600;       ///< seconds for the whole job
+  double start_timeout = 600;  ///< seconds until all nodes must have joined
+};
+
+/// Case × target → workload. Errors are located in the manifest: a key that the target can't
+/// honour, a launcher that it can't start, a name that the scheduler does not take.
+Result<Workload> plan_workload(const catalog::ResolvedCase& resolved, Target target,
+                               const facts::Facts& known, const std::string& run_id);
+
+/// The words that start the entry point of a case with its launcher (torchrun, accelerate,
+/// deepspeed, composer, ft_launcher, hyperpodrun, srun-rank, mpirun, jax, ray-job, nemo-run), every
+/// option explicit. Error: an option that the launcher has no place for.
+Result<std::vector<Word>> launcher_command(const catalog::ResolvedCase& resolved,
+                                           const Endpoint& endpoint);
+
+/// Whether all words are literal, so that no shell is needed.
+bool is_literal(const std::vector<Word>& words);
+
+}  // namespace muster::launch
