@@ -182,6 +182,13 @@ const Schema* Schema::find(std::string_view key) const {
   return nullptr;
 }
 
+const Schema* Schema::at(std::string_view dotted) const {
+  const std::size_t dot = dotted.find('.');
+  const Schema* field = find(dotted.substr(0, dot));
+  return field == nullptr || dot == std::string_view::npos ? field
+                                                           : field->at(dotted.substr(dot + 1));
+}
+
 Findings Schema::check(const Node& node, const std::string& prefix, const std::string& path) const {
   switch (type_) {
     case Type::kObject:

@@ -67,8 +67,11 @@ class Schema {
   const std::vector<std::string>& choices() const { return choices_; }
   const std::vector<Field>& fields() const { return fields_; }
   const std::optional<std::string>& default_value() const { return default_; }
+  const std::optional<double>& minimum() const { return minimum_; }
+  const TextForm* text_form() const { return form_; }  ///< null: any text
   bool is_required() const { return required_; }
   const Schema* find(std::string_view key) const;       ///< a field of an object
+  const Schema* at(std::string_view dotted) const;      ///< the same through objects: "batch.steps"
   const Schema& item() const { return item_.front(); }  ///< of a list or map
 
   /// Everything in `node` that this schema does not allow. Rules are `prefix` + "-type",

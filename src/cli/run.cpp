@@ -73,6 +73,7 @@ Result<launch::RunRequest> request_of(const RunOptions& options, const Context& 
   request.runs = context.runs_dir();
   request.trainer = find_engine(context).value_or("");
   request.threads = context.settings.number("threads");
+  request.comm_timeout = context.settings.number("comm_timeout");
   request.command = context.command_line;
   request.environment = context.environment;
   return request;

@@ -28,6 +28,7 @@ struct Job {
   int ranks_per_node = 1;
   int threads = 1;  ///< per rank
   int gpus_per_node = 0;
+  std::optional<double> memory;  ///< bytes of a node; empty: the cluster's default
   int world() const { return nodes * ranks_per_node; }
 
   /// One rank's program with its arguments. Absolute, since a node's directory may differ.

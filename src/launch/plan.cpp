@@ -150,11 +150,10 @@ Findings without_effect(const ResolvedCase& resolved, Target target) {
     if (!unused.refused) continue;
     for (const auto& [leaf, origin] : resolved.origins) {
       if (!is_asked(resolved, unused.key, leaf)) continue;
-      findings.push_back(error_at(
-          position_of(resolved, leaf), "launch-no-effect",
-          fmt::format("{} has no effect on a native case on {}: {}", leaf, to_string(target),
-                      unused.reason),
-          fmt::format("leave {} out", leaf)));
+      findings.push_back(error_at(position_of(resolved, leaf), "launch-no-effect",
+                                  fmt::format("{} has no effect on a native case on {}: {}", leaf,
+                                              to_string(target), unused.reason),
+                                  fmt::format("leave {} out", leaf)));
     }
   }
   return findings;
@@ -169,20 +168,19 @@ Findings unsupported(const ResolvedCase& resolved, Target target, const Machine&
                                 "only native cases are run by this version"));
   }
   if (values.identity.kind != "train") {
-    findings.push_back(error_at(position_of(resolved, "case.kind"), "launch-kind",
-                                "a native case of kind " + values.identity.kind +
-                                    " can't be run by this version",
-                                "kind: train"));
+    findings.push_back(
+        error_at(position_of(resolved, "case.kind"), "launch-kind",
+                 "a native case of kind " + values.identity.kind + " can't be run by this version",
+                 "kind: train"));
   }
   const std::int64_t threads =
       std::int64_t{values.topology.world()} * threads_of(values, target, machine);
   if (target == Target::kLocal && values.targets.local && !values.targets.local->oversubscribe &&
       threads > machine.cores) {
-    findings.push_back(
-        error_at(position_of(resolved, "targets.local.oversubscribe"), "launch-cores",
-                 fmt::format("the run has {} threads, this machine {} cores", threads,
-                             machine.cores),
-                 "fewer processes or threads, or targets.local.oversubscribe: true"));
+    findings.push_back(error_at(
+        position_of(resolved, "targets.local.oversubscribe"), "launch-cores",
+        fmt::format("the run has {} threads, this machine {} cores", threads, machine.cores),
+        "fewer processes or threads, or targets.local.oversubscribe: true"));
   }
   if (target == Target::kSlurm && values.targets.slurm &&
       !values.targets.slurm->container.empty()) {
@@ -206,9 +204,9 @@ const std::vector<UnusedKey>& unused_keys(Target target) {
       {"data.mode", "it reads texts and token shards, not a hub's data sets", true},
       {"checkpoint.format", "it writes its own layout, and safetensors beside the last", true},
       {"expect.pattern", "its verdict comes from its events, not from its log", true},
-      {"resilience.max_retries", "retries are not counted; `muster run --resume RUN` goes on", true},
+      {"resilience.max_retries", "retries are not counted; `muster run --resume RUN` goes on",
+       true},
       {"description", "for people", false},
-      {"case.library", "for people: part of the case's name", false},
       {"topology.instance_type", "what the case is made for; checked against the facts", false},
       {"image", "for targets that run containers", false},
       {"storage", "for targets that run containers; checkpoint.dir is checked against it", false},

@@ -24,6 +24,18 @@ struct Place {
   std::filesystem::path data;    ///< the input, when the case names a data set
 };
 
+/// A key of the case's schema that a target does not use, or all below it, and why. What is refused
+/// would change how the case trains or is judged; what is not describes other targets, or is for
+/// people.
+struct UnusedKey {
+  std::string key;
+  std::string reason;
+  bool refused = false;
+};
+
+/// Of a native case.
+const std::vector<UnusedKey>& unused_keys(Target target);
+
 /// Errors, located in the manifest: a case that the native launcher can't start, a missing input, a
 /// container (which the native launcher does not use).
 Result<Job> plan_job(const catalog::ResolvedCase& resolved, const Place& place, Target target,

@@ -48,6 +48,12 @@ std::optional<Prepared> prepare(const RunRequest& request, const Seams& seams, R
   if (request.threads > 0 && !prepared.resolved.values.resources.threads) {
     prepared.resolved.values.resources.threads = request.threads;
   }
+  const auto said = prepared.resolved.origins.find("comm_timeout");
+  const bool by_default = said == prepared.resolved.origins.end() ||
+                          said->second.kind == catalog::Origin::Kind::kDefault;
+  if (request.comm_timeout > 0 && by_default) {
+    prepared.resolved.values.comm_timeout = request.comm_timeout;
+  }
   const std::string& name = prepared.resolved.values.data.name;
   if (prepared.resolved.values.data.path.empty() && !name.empty()) {
     const auto known = facts::load_facts(seams.files, request.project);

@@ -29,12 +29,13 @@ struct RunRequest {
   std::filesystem::path run_directory;  ///< empty: a new one below `runs`
   std::string resume;                   ///< a run to take up again; then the case is that run's
 
-  std::filesystem::path project;     ///< absolute
-  std::filesystem::path caller;      ///< absolute; the working directory
-  std::filesystem::path runs;        ///< absolute; the root of the run store
-  std::filesystem::path trainer;     ///< muster-train; empty: not found
-  int threads = 0;                   ///< of one process; 0: the cores divided among the ranks
-  std::vector<std::string> command;  ///< muster's own argv, for the record
+  std::filesystem::path project;  ///< absolute
+  std::filesystem::path caller;   ///< absolute; the working directory
+  std::filesystem::path runs;     ///< absolute; the root of the run store
+  std::filesystem::path trainer;  ///< muster-train; empty: not found
+  int threads = 0;                ///< of one process; 0: the cores divided among the ranks
+  double comm_timeout = 0;  ///< seconds, where the case does not say; 0: the catalog's default
+  std::vector<std::string> command;                ///< muster's own argv, for the record
   std::map<std::string, std::string> environment;  ///< this process's
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -140,6 +141,10 @@ Rendered render_slurm(const Job& job, const Machine& machine) {
   directive(text, "ntasks-per-node", std::to_string(job.ranks_per_node));
   directive(text, "cpus-per-task", std::to_string(job.threads));
   if (job.gpus_per_node > 0) directive(text, "gpus-per-node", std::to_string(job.gpus_per_node));
+  if (job.memory) {
+    constexpr double kMebibyte = 1024.0 * 1024.0;
+    directive(text, "mem", fmt::format("{:.0f}M", std::ceil(*job.memory / kMebibyte)));
+  }
   text += slurm.requeue ? "#SBATCH --requeue\n" : "#SBATCH --no-requeue\n";
   directive(text, "open-mode", "append");
   directive(text, "output", slurm_pattern(logs) + "/launcher.out");
