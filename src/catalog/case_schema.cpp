@@ -157,7 +157,8 @@ Schema checkpoint() {
   return Schema::object(
       "Checkpoints of the training state",
       {{"dir", Schema::text("Where; absent is the run's own directory")},
-       {"every", Schema::integer("Steps between two; 0 is only at the end")
+       {"every", Schema::integer("Steps between two; 0 is none on the way, and one at the end only "
+                                 "when verify reads it back")
                      .at_least(0)
                      .at_most(kMaxCount)
                      .defaults_to("0")},

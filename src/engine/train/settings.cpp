@@ -82,7 +82,8 @@ void add_run_options(CLI::App& command, Settings& settings) {
       ->capture_default_str();
   command
       .add_option("--checkpoint-every", settings.checkpoint_every,
-                  "Steps between checkpoints, and one at the end; 0: none at all")
+                  "Steps between checkpoints, and one at the end; 0: none on the way, and one at "
+                  "the end only with --verify-checkpoint")
       ->capture_default_str();
   command.add_option("--keep", settings.keep, "Checkpoints to keep")->capture_default_str();
   command

@@ -42,7 +42,7 @@ struct Settings {
 
   std::int64_t eval_every = 0;        ///< 0: at the end only
   std::int64_t eval_batches = 0;      ///< global batches of validation text; 0: no evaluation
-  std::int64_t checkpoint_every = 0;  ///< 0: no checkpoints
+  std::int64_t checkpoint_every = 0;  ///< 0: only one at the end, when it is verified
   int keep = 2;
   std::string resume = "auto";
   bool verify_checkpoint = false;

@@ -134,7 +134,8 @@ int Trainer::after_step(std::int64_t step) {
       (last || (settings_.eval_every > 0 && step % settings_.eval_every == 0))) {
     if (const int code = evaluate_now(step); code != 0) return code;
   }
-  if (checkpointer_ && (last || stop_ || step % settings_.checkpoint_every == 0)) {
+  const std::int64_t every = settings_.checkpoint_every;
+  if (checkpointer_ && (last || stop_ || (every > 0 && step % every == 0))) {
     if (const int code = save(step); code != 0) return code;
   }
   if (!stop_ || last) return 0;

@@ -176,7 +176,7 @@ int Trainer::resume() {
       say("note: the optimizer's settings or the number of steps differ from the checkpoint's; the "
           "new ones hold");
   }
-  if (settings_.checkpoint_every == 0) checkpointer_.reset();
+  if (settings_.checkpoint_every == 0 && !settings_.verify_checkpoint) checkpointer_.reset();
   return 0;
 }
 

@@ -59,6 +59,16 @@ TEST_F(Training, OneProcessAloneTrainsEvaluatesSavesAndExports) {
   EXPECT_NEAR(scored, loss(39), 0.6);
 }
 
+// Nothing is saved on the way, but what is to be read back at the end must be there.
+TEST_F(Training, ACheckpointThatIsVerifiedIsWrittenAtTheEnd) {
+  ASSERT_EQ(
+      train(1, "out", {"--steps", "3", "--checkpoint-every", "0", "--verify-checkpoint"}).exit_code,
+      0);
+  EXPECT_EQ(last("out", "checkpoint").at("step"), 3);
+  const json reload = last("out", "reload");
+  EXPECT_EQ(reload.at("hash"), reload.at("saved_hash"));
+}
+
 TEST_F(Training, AnyNumberOfRanksAndStrategyFollowsTheSameCurve) {
   ASSERT_EQ(train(1, "one", {"--checkpoint-every", "0"}).exit_code, 0);
   struct Form {
