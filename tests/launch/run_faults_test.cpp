@@ -301,6 +301,65 @@ TEST_F(RunFaults, NoArtefactHoldsASecret) {
   EXPECT_EQ(muster_.run({"show", "run", "last", "-o", "json"}).out.find(token), std::string::npos);
 }
 
+// Known by their shape alone: the names that hold them say nothing.
+TEST_F(RunFaults, NoArtefactHoldsAKnownKindOfToken) {
+  // Made up, and put together so that no scanner takes them for real ones.
+  const std::vector<std::string> secrets = {
+      "hf_" + std::string("abcdefghijklmnopqrstuvwxyzABCDEFGH"),
+      "ghp_" + std::string("0123456789abcdefghijABCDEFGHIJ012345"),
+      "github_pat_" + std::string("11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz"),
+      "nvapi-" + std::string("abcdefghijklmnopqrstuvwxyz-0123"),
+      "eyJ" + std::string("hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefghijklmnop"),
+      "AKIA" + std::string("ABCDEFGHIJKLMNOP"),
+      "aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/ab",
+      "b3arerb3arerb3arer",
+      "hunter22hunter22",
+      "0123456789abcdef0123456789abcdef01234567",
+      "MIIEmadeupprivatekey",
+  };
+  const std::vector<std::string> texts = {
+      secrets[0],
+      secrets[1],
+      secrets[2],
+      secrets[3],
+      secrets[4],
+      secrets[5] + " with " + secrets[6],
+      "Authorization: Bearer " + secrets[7],
+      "postgres://user:" + secrets[8] + "@db:5432/x",
+      "wandb: " + secrets[9],
+      std::string("-----BEGIN RSA ") + "PRIVATE KEY----- " + secrets[10] +
+          " -----END RSA PRIVATE KEY-----",
+  };
+  std::string all;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    muster_.environment["HARMLESS_" + std::to_string(i)] = texts[i];
+    all += texts[i] + " ; ";
+  }
+  muster_.environment["FAKE_SAY"] = all;
+  const auto expect_none = [&](const std::string& text, const std::string& where) {
+    for (const std::string& secret : secrets)
+      EXPECT_EQ(text.find(secret), std::string::npos) << where << " holds " << secret;
+  };
+  const Finished run = muster_.run(arguments());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  expect_none(run.out + run.err, "the output");
+  expect_none(muster_.run({"logs", "last"}).out, "what logs prints");
+  const auto search = [&] {
+    for (const auto& entry : fs::recursive_directory_iterator(muster_.runs())) {
+      if (entry.is_regular_file()) expect_none(text_of(entry.path()), entry.path().string());
+    }
+  };
+  search();
+  // In a manifest they are refused, or at the least not recorded.
+  for (const std::string& text : texts) {
+    const Finished written =
+        muster_.run(arguments({"--set", "description='" + text + "'", "--set", "batch.steps=1"}));
+    EXPECT_NE(written.exit_code, 1) << written.err;
+    expect_none(written.out + written.err, "the output");
+  }
+  search();
+}
+
 TEST_F(RunFaults, ASecretOfTheCaseMustBeThereAndReachesTheRanks) {
   muster_.unset = {"HUB_TOKEN"};
   const auto with_secret = arguments({"--set", "env.set={FAKE_SAY: '${HUB_TOKEN}'}"});
