@@ -108,6 +108,7 @@ Result<TensorEntry> read_entry(const Node::Entry& item) {
 std::optional<Finding> check_layout(const std::map<std::string, TensorEntry>& tensors,
                                     std::uint64_t data_bytes, const std::string& file) {
   std::vector<std::pair<const std::string*, const TensorEntry*>> order;
+  order.reserve(tensors.size());
   for (const auto& [name, entry] : tensors) order.emplace_back(&name, &entry);
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return std::tie(a.second->begin, a.second->end, *a.first) <

@@ -187,6 +187,7 @@ Result<CheckpointFile> write_shard(const fs::path& directory, const std::string&
 std::vector<CheckpointTensor> index_tensors(const std::vector<ParameterPlace>& places,
                                             const std::vector<std::vector<Piece>>& written) {
   std::vector<CheckpointTensor> tensors;
+  tensors.reserve(places.size());
   for (const ParameterPlace& place : places) tensors.push_back({place.name, place.shape, {}});
   for (std::size_t rank = 0; rank < written.size(); ++rank) {
     const ShardLayout layout = lay_out(places, written[rank]);
