@@ -50,8 +50,9 @@ TEST_F(Input, OptionsThatDoNotFitAreExplained) {
             std::string::npos);
   EXPECT_NE(error_of({"--inject-fault", "burn:0:1"}).find("--inject-fault"), std::string::npos);
   EXPECT_NE(error_of({"--transport", "nccl"}).find("--device cuda"), std::string::npos);
-  if (!fs::exists("/dev/nvidiactl"))
+  if (!fs::exists("/dev/nvidiactl")) {
     EXPECT_NE(error_of({"--device", "cuda"}).find("no CUDA device"), std::string::npos);
+  }
 }
 
 TEST_F(Input, AnotherDataStateThanTheCheckpointsIsExplained) {
