@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/document.h"
 #include "launch/shell.h"
 
 namespace muster::launch {
@@ -245,19 +244,12 @@ Findings check(const Job& job, Target target) {
 
 }  // namespace
 
-const char* to_string(Target target) {
-  return target == Target::kLocal ? "local" : "slurm";
-}
-
-Result<Target> parse_target(const std::string& name) {
-  if (name == "local") return Target::kLocal;
-  if (name == "slurm") return Target::kSlurm;
-  const auto near = did_you_mean(name, {"local", "slurm"});
-  return failure("launch-target", "unknown target '" + name + "'",
-                 near ? "did you mean " + *near + "?" : "targets are local and slurm");
-}
-
 Result<Rendered> render(const Job& job, Target target, const Machine& machine) {
+  if (target != Target::kLocal && target != Target::kSlurm) {
+    return failure("launch-target",
+                   std::string("a native case can't be started on ") + to_string(target),
+                   "native cases run on local and slurm");
+  }
   Findings findings = check(job, target);
   if (has_errors(findings)) return Failure(std::move(findings));
   return target == Target::kLocal ? render_local(job, machine) : render_slurm(job, machine);

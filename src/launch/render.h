@@ -7,16 +7,9 @@
 
 #include "base/result.h"
 #include "launch/job.h"
+#include "launch/target.h"
 
 namespace muster::launch {
-
-enum class Target { kLocal, kSlurm };
-
-/// "local", "slurm".
-const char* to_string(Target target);
-
-/// Error: an unknown name, with the nearest known one.
-Result<Target> parse_target(const std::string& name);
 
 /// What the rendering must know of the machine that starts a local run.
 struct Machine {
