@@ -132,14 +132,52 @@ struct Resources {
   std::string memory, hugepages_2Mi;
 };
 
+/// How a stall is seen in the log of a foreign launcher; the line is `expect.pattern`.
+struct Hang {
+  double start = 0;   ///< seconds until the first line
+  double period = 0;  ///< seconds between two lines
+};
+
 struct Resilience {
   bool auto_resume = false;
   int max_retries = 0;
+  std::optional<Hang> hang;
 };
 
 struct Scheduling {
   std::string queue, priority, anti_affinity;
   std::vector<std::string> tolerations;
+};
+
+/// One job before or after the case's own: download, tokenise, convert, merge. Steps run in order.
+struct Step {
+  std::string name;
+  bool after = false;                ///< the case's own job
+  std::vector<std::string> command;  ///< on one node, in the case's image unless `image` says so
+  std::string image;
+  int accelerators = 0;
+  std::optional<double> cpu;
+  std::string memory;     ///< empty: not asked for
+  double timeout = 3600;  ///< seconds
+};
+
+/// A part of a served case that runs by itself: a front end, a router, prefill or decode workers.
+struct Service {
+  std::string name;
+  std::string role;                  ///< frontend, router, worker, prefill, decode
+  std::vector<std::string> command;  ///< empty: the case's entry point
+  std::string image;                 ///< empty: the case's
+  int replicas = 1;
+  int max_replicas = 1;  ///< above `replicas`: scaled by `scale_metric`
+  int nodes = 1;         ///< of one replica
+  int accelerators = 0;  ///< of one node of a replica
+  std::optional<double> cpu;
+  std::string memory;
+  int port = 0;              ///< where it listens; 0: nowhere
+  std::string probe;         ///< path of an HTTP health check on `port`; empty: none
+  double start = 600;        ///< seconds until it must be healthy
+  std::string scale_metric;  ///< cpu, or the name of a metric of each pod
+  std::string scale_target;  ///< of cpu in percent, else the average over the pods
 };
 
 /// What the verdict holds a run to.
@@ -204,6 +242,8 @@ struct Case {
   Resources resources;
   Resilience resilience;
   Scheduling scheduling;
+  std::vector<Step> steps;
+  std::vector<Service> services;
   Expect expect;
   Targets targets;
 
@@ -235,6 +275,7 @@ struct ResolvedCase {
   std::filesystem::path file;
   Node manifest;                          ///< as resolved: defaults filled in, without `profiles`
   std::map<std::string, Origin> origins;  ///< by dotted key of every leaf, e.g. "batch.steps"
+  std::vector<std::string> referenced;    ///< keys that the command names (references.h), sorted
   Findings warnings;
 };
 

@@ -22,6 +22,43 @@ std::map<std::string, std::string> map_at(const Node& root, std::string_view key
   return values;
 }
 
+double seconds_at(const Node& root, std::string_view key, double otherwise) {
+  return parse_duration(text_at(root, key)).value_or(otherwise);
+}
+
+Step read_step(const Node& node) {
+  Step step;
+  step.name = text_at(node, "name");
+  step.after = text_at(node, "when") == "after";
+  step.command = texts_at(node, "command");
+  step.image = text_at(node, "image");
+  step.accelerators = int_at(node, "accelerators", 0);
+  step.cpu = number_at(node, "cpu");
+  step.memory = text_at(node, "memory");
+  step.timeout = seconds_at(node, "timeout", step.timeout);
+  return step;
+}
+
+Service read_service(const Node& node) {
+  Service service;
+  service.name = text_at(node, "name");
+  service.role = text_at(node, "role");
+  service.command = texts_at(node, "command");
+  service.image = text_at(node, "image");
+  service.replicas = int_at(node, "replicas", 1);
+  service.max_replicas = int_at(node, "max_replicas", service.replicas);
+  service.nodes = int_at(node, "nodes", 1);
+  service.accelerators = int_at(node, "accelerators", 0);
+  service.cpu = number_at(node, "cpu");
+  service.memory = text_at(node, "memory");
+  service.port = int_at(node, "port", 0);
+  service.probe = text_at(node, "probe");
+  service.start = seconds_at(node, "start", service.start);
+  service.scale_metric = text_at(node, "scale.metric");
+  service.scale_target = text_at(node, "scale.target");
+  return service;
+}
+
 Parallelism read_parallelism(const Node& root) {
   Parallelism p;
   p.dp = maybe_int_at(root, "parallelism.dp");  // nothing for the word auto
@@ -116,7 +153,11 @@ void read_surroundings(const Node& root, Case& c) {
   c.resources = {number_at(root, "resources.cpu"), maybe_int_at(root, "resources.threads"),
                  text_at(root, "resources.memory"), text_at(root, "resources.hugepages_2Mi")};
   c.resilience = {boolean_at(root, "resilience.auto_resume").value_or(false),
-                  int_at(root, "resilience.max_retries", 0)};
+                  int_at(root, "resilience.max_retries", 0), std::nullopt};
+  if (node_at(root, "resilience.hang")) {
+    c.resilience.hang = Hang{seconds_at(root, "resilience.hang.start", 0),
+                             seconds_at(root, "resilience.hang.period", 0)};
+  }
   c.scheduling = {text_at(root, "scheduling.queue"), text_at(root, "scheduling.priority"),
                   text_at(root, "scheduling.anti_affinity"),
                   texts_at(root, "scheduling.tolerations")};
@@ -169,6 +210,12 @@ Case read_case(const Node& root) {
   c.data = {text_at(root, "data.name"), text_at(root, "data.path"), text_at(root, "data.config"),
             text_at(root, "data.mode"), text_at(root, "data.tokenizer")};
   read_surroundings(root, c);
+  if (const Node* steps = node_at(root, "steps")) {
+    for (const Node& item : steps->items()) c.steps.push_back(read_step(item));
+  }
+  if (const Node* services = node_at(root, "services")) {
+    for (const Node& item : services->items()) c.services.push_back(read_service(item));
+  }
   c.expect = read_expect(root);
   c.targets = read_targets(root);
   return c;

@@ -76,11 +76,14 @@ Schema rendezvous() {
 }
 
 Schema entrypoint() {
-  return Schema::object("The program, for launchers other than native",
-                        {{"script", Schema::text("Script, absolute in the image")},
-                         {"module", Schema::text("Python module, instead of a script")},
-                         {"workdir", Schema::text("Working directory")},
-                         {"args", Schema::list("Arguments, in order", Schema::text("Argument"))}})
+  return Schema::object(
+             "The program, for launchers other than native",
+             {{"script", Schema::text("Script, absolute in the image")},
+              {"module", Schema::text("Python module, instead of a script")},
+              {"workdir", Schema::text("Working directory")},
+              {"args", Schema::list("Arguments, in order; ${batch.steps} stands for the case's own "
+                                    "value, whatever profile or option sets it",
+                                    Schema::text("Argument"))}})
       .optional_group();
 }
 
@@ -223,6 +226,82 @@ Schema resources() {
       .optional_group();
 }
 
+Schema resilience() {
+  return Schema::object(
+             "What happens after a failure",
+             {{"auto_resume",
+               Schema::boolean("Go on from the last checkpoint by itself").defaults_to("false")},
+              {"max_retries",
+               Schema::integer("How often").at_least(0).at_most(kMaxCount).defaults_to("0")},
+              {"hang",
+               Schema::object(
+                   "A job whose log has no line of expect.pattern for this long hangs",
+                   {{"start",
+                     Schema::text("Until the first line").form(kDuration).defaults_to("20m")},
+                    {"period",
+                     Schema::text("Between two lines").form(kDuration).defaults_to("10m")}})
+                   .optional_group()}})
+      .optional_group();
+}
+
+Schema words(const char* doc) {
+  return Schema::list(doc, Schema::text("Word"));
+}
+
+Schema steps() {
+  return Schema::list(
+      "Jobs before or after the case's own, in order: download, tokenise, convert, merge",
+      Schema::object("One step",
+                     {{"name", Schema::text("Name").form(kDnsLabel).required()},
+                      {"when", Schema::text("Before or after the case's own job")
+                                   .one_of({"before", "after"})
+                                   .defaults_to("before")},
+                      {"command", words("Program and its arguments, on one node").required()},
+                      {"image", Schema::text("Container image; absent is the case's")},
+                      {"accelerators",
+                       Schema::integer("Accelerators").at_least(0).at_most(1024).defaults_to("0")},
+                      {"cpu", Schema::number("Cores").at_least(0)},
+                      {"memory", Schema::text("Memory").form(kSize)},
+                      {"timeout", Schema::text("Limit").form(kDuration).defaults_to("1h")}}));
+}
+
+Schema services() {
+  const Schema scale =
+      Schema::object(
+          "When to add replicas",
+          {{"metric", Schema::text("cpu, or the name of a metric of each pod").defaults_to("cpu")},
+           {"target",
+            Schema::text("Of cpu in percent, else the average over the pods").defaults_to("80")}})
+          .optional_group();
+  return Schema::list(
+      "Parts of a served case that run by themselves",
+      Schema::object(
+          "One service",
+          {{"name", Schema::text("Name").form(kDnsLabel).required()},
+           {"role", Schema::text("What it does")
+                        .one_of({"frontend", "router", "worker", "prefill", "decode"})
+                        .defaults_to("worker")},
+           {"command", words("Program and its arguments; absent is the case's entry point")},
+           {"image", Schema::text("Container image; absent is the case's")},
+           {"replicas", Schema::integer("Replicas, and the fewest where they are scaled")
+                            .at_least(1)
+                            .at_most(16384)
+                            .defaults_to("1")},
+           {"max_replicas", Schema::integer("Most replicas").at_least(1).at_most(16384)},
+           {"nodes",
+            Schema::integer("Nodes of one replica").at_least(1).at_most(1024).defaults_to("1")},
+           {"accelerators", Schema::integer("Accelerators of one node of a replica")
+                                .at_least(0)
+                                .at_most(1024)
+                                .defaults_to("0")},
+           {"cpu", Schema::number("Cores").at_least(0)},
+           {"memory", Schema::text("Memory").form(kSize)},
+           {"port", Schema::integer("Where it listens").at_least(1).at_most(65535)},
+           {"probe", Schema::text("Path of an HTTP health check on the port")},
+           {"start", Schema::text("Limit until it is healthy").form(kDuration).defaults_to("10m")},
+           {"scale", scale}}));
+}
+
 Schema expect() {
   return Schema::object(
       "What the verdict holds a run to",
@@ -289,9 +368,9 @@ Schema targets() {
       {{"local", local},
        {"slurm", slurm},
        {"kubernetes",
-        kubernetes("Kubernetes",
-                   {"PyTorchJob", "JobSet", "IndexedJob", "RayJob", "RayCluster", "TrainJob",
-                    "MPIJob", "LeaderWorkerSet", "Deployment", "DynamoGraphDeployment"})},
+        kubernetes("Kubernetes", {"PyTorchJob", "JobSet", "IndexedJob", "RayJob", "RayCluster",
+                                  "TrainJob", "RayService", "MPIJob", "LeaderWorkerSet",
+                                  "Deployment", "DynamoGraphDeployment"})},
        {"hyperpod-eks", kubernetes("SageMaker HyperPod on EKS", {"HyperPodPyTorchJob", "PyTorchJob",
                                                                  "InferenceEndpointConfig"})},
        {"batch", batch}});
@@ -352,14 +431,7 @@ Fields body() {
       {"secrets", secrets()},
       {"storage", storage()},
       {"resources", resources()},
-      {"resilience",
-       Schema::object(
-           "What happens after a failure",
-           {{"auto_resume",
-             Schema::boolean("Go on from the last checkpoint by itself").defaults_to("false")},
-            {"max_retries",
-             Schema::integer("How often").at_least(0).at_most(kMaxCount).defaults_to("0")}})
-           .optional_group()},
+      {"resilience", resilience()},
       {"scheduling",
        Schema::object(
            "Where the job may run",
@@ -368,6 +440,8 @@ Fields body() {
             {"anti_affinity", Schema::text("Spread over this label").one_of({"hostname", "zone"})},
             {"tolerations", Schema::list("Tolerated taints", Schema::text("Taint"))}})
            .optional_group()},
+      {"steps", steps()},
+      {"services", services()},
       {"expect", expect()},
       {"targets", targets()},
   };
