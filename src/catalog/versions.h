@@ -1,14 +1,13 @@
-// Versions and images: which are fixed, and which is older.
+// Versions and images: which are fixed.
 #pragma once
 
-#include <optional>
 #include <string>
+
+#include "base/version.h"
 
 namespace muster::catalog {
 
-/// -1, 0, 1 by numeric parts: 2.9 < 2.28 and 2.28 == 2.28.0; a leading v and a trailing -1 or
-/// +cu130 do not count. Nothing when either is not a version.
-std::optional<int> compare_versions(const std::string& a, const std::string& b);
+using muster::compare_versions;
 
 /// latest, main, master, stable, nightly or nothing at all.
 bool is_floating_version(const std::string& version);

@@ -10,8 +10,10 @@
 #include "base/result.h"
 #include "base/schema.h"
 #include "facts/datasets.h"
+#include "facts/environment.h"
 #include "facts/instances.h"
 #include "facts/models.h"
+#include "facts/slurm.h"
 #include "facts/versions.h"
 
 namespace muster::facts {
@@ -21,6 +23,8 @@ struct Facts {
   std::vector<Dataset> datasets;
   std::vector<Model> models;
   Floors floors;
+  EnvironmentRules environment;
+  SlurmOptions slurm;
 };
 
 /// Where an installation keeps its facts and cases: share/muster beside the program's bin.
@@ -32,13 +36,19 @@ Result<Facts> load_facts(const FileSystem& files, const std::filesystem::path& r
 
 const Schema& instances_schema();
 const Schema& datasets_schema();
+const Schema& environment_schema();
 const Schema& models_schema();
+const Schema& log_patterns_schema();
+const Schema& slurm_options_schema();
 const Schema& versions_schema();
 
 // What the schemas can't say; expect a document without schema findings.
 Findings check_instances(const Node& document);
 Findings check_datasets(const Node& document);
+Findings check_environment(const Node& document);
 Findings check_models(const Node& document);
+Findings check_log_patterns(const Node& document);
+Findings check_slurm_options(const Node& document);
 Findings check_versions(const Node& document);
 
 }  // namespace muster::facts
