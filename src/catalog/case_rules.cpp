@@ -80,14 +80,14 @@ void Rules::check_name(const std::string& expected) {
           fmt::format("name: {}", expected));
   }
   const bool plain = std::all_of(case_.name.begin(), case_.name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
-           c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '-' || c == '_' || c == '.' || c == '/';
   });
   if (!plain || case_.name.find("//") != std::string::npos ||
       case_.name.find("..") != std::string::npos || case_.name.front() == '/' ||
       case_.name.back() == '/') {
     wrong("case-name", {"name"},
-          fmt::format("name \"{}\" is not a path of lower-case words", case_.name),
+          fmt::format("name \"{}\" is not a path of plain words", case_.name),
           "letters, digits, dash, underscore and dot, parted by slashes");
   }
 }

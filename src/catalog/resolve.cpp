@@ -8,6 +8,7 @@
 #include "catalog/case_schema.h"
 #include "catalog/manifest.h"
 #include "catalog/merge.h"
+#include "catalog/references.h"
 
 namespace muster::catalog {
 namespace {
@@ -180,6 +181,9 @@ Result<ResolvedCase> resolve(const Node& manifest, const std::string& expected_n
   resolved.profile = profile;
   resolved.manifest = schema.with_defaults(merged);
   resolved.values = read_case(resolved.manifest);
+  findings =
+      in_file(fill_references(resolved.manifest, resolved.values, resolved.referenced), manifest);
+  if (has_errors(findings)) return Failure(std::move(findings));
   Origins complete;
   set_origins(resolved.manifest, Origin::Kind::kDefault, "", complete);
   for (auto& [key, origin] : complete) {
