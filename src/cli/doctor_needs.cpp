@@ -38,6 +38,7 @@ const std::vector<Capability>& capabilities() {
            library("SQLite", header("sqlite3.h"), "libsqlite3-dev"),
            library("libcurl", header("curl/curl.h"), "libcurl4-openssl-dev"),
            library("OpenSSL", header("openssl/evp.h"), "libssl-dev"),
+           library("PCRE2", header("pcre2.h"), "libpcre2-dev"),
            library("libtorch", header("torch/csrc/api/include/torch/torch.h"), "libtorch-dev"),
            library("MPI",
                    {"lib/x86_64-linux-gnu/openmpi/include/mpi.h",

@@ -87,7 +87,8 @@ Verdict judge(const Expectations& expectations, const std::vector<RankEvents>& r
     verdict.add(needs_the_end && material.cut_short() ? soften(std::move(check))
                                                       : std::move(check));
   };
-  add(checks::completed(material), true);
+  add(expectations.from_log ? checks::completed_by_log(material) : checks::completed(material),
+      true);
   add(checks::ranks_joined(material), true);
   if (expectations.parameters_agree && expectations.world > 1) {
     add(checks::parameters_agree(material), false);
@@ -105,9 +106,12 @@ Verdict judge(const Expectations& expectations, const std::vector<RankEvents>& r
     add(checks::checkpoint_reloads(material), false);
   }
   if (!expectations.transport.empty()) {
-    add(checks::transport(material), false);
+    add(expectations.from_log ? checks::transport_by_log(material) : checks::transport(material),
+        false);
   }
-  if (expectations.throughput || expectations.tokens_per_second_min || expectations.mfu_min) {
+  const bool has_speed = !expectations.from_log || checks::tells_speed(material);
+  if ((expectations.throughput && has_speed) || expectations.tokens_per_second_min ||
+      expectations.mfu_min) {
     add(checks::throughput(material), true);
   }
   if (expectations.stragglers && expectations.world > 1) {

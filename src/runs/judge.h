@@ -20,6 +20,11 @@ struct Expectations {
   int world = 1;                   ///< ranks asked for
   std::optional<long long> steps;  ///< the last step that must be reached
 
+  /// The events were read from the logs of a program that is not ours (log_reader.h): who prints
+  /// figures, how often and which is its own choice. One rank's figures are then enough, and what
+  /// no log says is left out unless something is asked of it.
+  bool from_log = false;
+
   bool parameters_agree = true;
   bool finite = true;
   bool loss_fell = true;

@@ -48,6 +48,10 @@ class Seen {
   std::vector<std::pair<Outcome, std::string>> notes_;
 };
 
+// How the launcher ended, and the errors that the ranks tell: parts of `completed`.
+void see_launcher(const LauncherResult& launcher, Seen& seen);
+void see_errors(const Material& material, Seen& seen);
+
 Check completed(const Material& material);
 Check ranks_joined(const Material& material);
 Check parameters_agree(const Material& material);
@@ -58,5 +62,11 @@ Check checkpoint_reloads(const Material& material);
 Check transport(const Material& material);
 Check throughput(const Material& material);
 Check stragglers(const Material& material);
+
+// The same where the events come from foreign logs.
+Check completed_by_log(const Material& material);
+Check transport_by_log(const Material& material);
+/// Whether any step tells a rate of tokens.
+bool tells_speed(const Material& material);
 
 }  // namespace muster::runs::checks

@@ -33,39 +33,6 @@ std::string meaning(int code) {
   }
 }
 
-void see_launcher(const LauncherResult& launcher, Seen& seen) {
-  const std::string detail = launcher.detail.empty() ? "" : ": " + launcher.detail;
-  switch (launcher.end) {
-    case End::kExited:
-      if (!launcher.exit_code) {
-        seen.unknown("the launcher's exit code is not known" + detail);
-      } else if (*launcher.exit_code != 0) {
-        const std::string why = meaning(*launcher.exit_code);
-        seen.fail(fmt::format("the launcher exited with {}{}{}", *launcher.exit_code,
-                              why.empty() ? "" : fmt::format(" ({})", why), detail));
-      }
-      break;
-    case End::kCancelled:
-      seen.unknown("cancelled" + detail);
-      break;
-    case End::kInterrupted:
-      seen.unknown("interrupted" + detail);
-      break;
-    case End::kTimedOut:
-      seen.fail("ended at the run's time limit" + detail);
-      break;
-    case End::kHang:
-      seen.fail("hung and was ended" + detail);
-      break;
-    case End::kNotStarted:
-      seen.unknown("not started" + detail);
-      break;
-    case End::kUnknown:
-      seen.unknown("how the launcher ended is not known" + detail);
-      break;
-  }
-}
-
 /// "all_reduce waited for rank 2 on n3" or so, from the fields of an error event.
 std::string describe(const json& error) {
   std::string out = text(error, "kind");
@@ -99,28 +66,10 @@ std::string describe(const json& error) {
 /// Causes before what follows from them: one rank's full disk is every other rank's broken
 /// connection.
 int cause_order(const std::string& kind) {
-  constexpr const char* kOrder[] = {"config", "data", "io", "nonfinite", "timeout", "comm"};
+  constexpr const char* kOrder[] = {"config",  "data", "io",   "nonfinite",
+                                    "timeout", "exit", "comm", "terminated"};
   return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), kind) -
                           std::begin(kOrder));
-}
-
-void see_errors(const Material& material, Seen& seen) {
-  std::map<std::pair<int, std::string>, std::vector<int>> errors;
-  for (const RankView& rank : material.ranks) {
-    for (const Attempt::Event error : rank.last().errors) {
-      errors[{cause_order(text(*error, "kind")), describe(*error)}].push_back(rank.rank);
-    }
-  }
-  for (const auto& [what, who] : errors) {
-    const RankView* one = who.size() == 1 ? material.find(who.front()) : nullptr;
-    const std::string line =
-        fmt::format("{}: {}", one != nullptr ? one->name() : "ranks " + ranges(who), what.second);
-    if (material.cut_short()) {
-      seen.unknown(line);
-    } else {
-      seen.fail(line);
-    }
-  }
 }
 
 /// Where an attempt begins to count.
@@ -180,6 +129,58 @@ void see_end(const Material& material, const RankView& rank, Seen& seen) {
 
 }  // namespace
 
+void see_launcher(const LauncherResult& launcher, Seen& seen) {
+  const std::string detail = launcher.detail.empty() ? "" : ": " + launcher.detail;
+  switch (launcher.end) {
+    case End::kExited:
+      if (!launcher.exit_code) {
+        seen.unknown("the launcher's exit code is not known" + detail);
+      } else if (*launcher.exit_code != 0) {
+        const std::string why = meaning(*launcher.exit_code);
+        seen.fail(fmt::format("the launcher exited with {}{}{}", *launcher.exit_code,
+                              why.empty() ? "" : fmt::format(" ({})", why), detail));
+      }
+      break;
+    case End::kCancelled:
+      seen.unknown("cancelled" + detail);
+      break;
+    case End::kInterrupted:
+      seen.unknown("interrupted" + detail);
+      break;
+    case End::kTimedOut:
+      seen.fail("ended at the run's time limit" + detail);
+      break;
+    case End::kHang:
+      seen.fail("hung and was ended" + detail);
+      break;
+    case End::kNotStarted:
+      seen.unknown("not started" + detail);
+      break;
+    case End::kUnknown:
+      seen.unknown("how the launcher ended is not known" + detail);
+      break;
+  }
+}
+
+void see_errors(const Material& material, Seen& seen) {
+  std::map<std::pair<int, std::string>, std::vector<int>> errors;
+  for (const RankView& rank : material.ranks) {
+    for (const Attempt::Event error : rank.last().errors) {
+      errors[{cause_order(text(*error, "kind")), describe(*error)}].push_back(rank.rank);
+    }
+  }
+  for (const auto& [what, who] : errors) {
+    const RankView* one = who.size() == 1 ? material.find(who.front()) : nullptr;
+    const std::string line =
+        fmt::format("{}: {}", one != nullptr ? one->name() : "ranks " + ranges(who), what.second);
+    if (material.cut_short()) {
+      seen.unknown(line);
+    } else {
+      seen.fail(line);
+    }
+  }
+}
+
 Check completed(const Material& material) {
   Seen seen("completed");
   see_errors(material, seen);
@@ -229,6 +230,48 @@ Check completed(const Material& material) {
   return seen.check();
 }
 
+namespace {
+
+/// What the program itself says of its rank and world counts more than what it was started with.
+void see_joined(const Material& material, const RankView& rank, Seen& seen) {
+  long long world = 0;
+  std::string by;
+  for (const Attempt::Event joined : rank.last().joined) {
+    if (const auto says = integer(*joined, "rank"); says && *says != rank.rank) {
+      seen.fail(fmt::format("the program that was started as {} calls itself rank {}", rank.name(),
+                            *says));
+    }
+    if (const auto says = integer(*joined, "world"); says && *says > world) {
+      world = *says;
+      by = text(*joined, "by");
+    }
+  }
+  if (world > 0 && world != material.asked.world) {
+    seen.fail(fmt::format("{} has found a world of {} ({}), {} {} asked for", rank.name(), world,
+                          by, material.asked.world,
+                          material.asked.world == 1 ? "rank was" : "ranks were"));
+  }
+}
+
+/// "; gloo says a world of 2 on ranks 0-1", or nothing.
+std::string own_words(const Material& material) {
+  std::map<std::string, std::vector<int>> who;
+  for (const RankView& rank : material.ranks) {
+    for (const Attempt::Event joined : rank.last().joined) {
+      if (integer(*joined, "world") == material.asked.world)
+        who[text(*joined, "by")].push_back(rank.rank);
+    }
+  }
+  std::string words;
+  for (const auto& [by, ranks] : who) {
+    words +=
+        fmt::format("; {} says a world of {} on ranks {}", by, material.asked.world, ranges(ranks));
+  }
+  return words;
+}
+
+}  // namespace
+
 Check ranks_joined(const Material& material) {
   Seen seen("ranks-joined");
   const int world = material.asked.world;
@@ -271,6 +314,7 @@ Check ranks_joined(const Material& material) {
       seen.fail(fmt::format("{} is in a world of {}, {} {} asked for", rank.name(), *says_world,
                             world, world == 1 ? "rank was" : "ranks were"));
     }
+    see_joined(material, rank, seen);
     hosts[rank.host.empty() ? "an unnamed host" : rank.host].push_back(rank.rank);
   }
   if (seen.none_worse_than_pass()) {
@@ -278,9 +322,9 @@ Check ranks_joined(const Material& material) {
     for (const auto& [host, who] : hosts) {
       places += fmt::format("{}{}: {}", places.empty() ? "" : "; ", host, ranges(who));
     }
-    seen.pass(fmt::format("{} of {} {} on {} {} ({})", taken.size(), world,
+    seen.pass(fmt::format("{} of {} {} on {} {} ({}){}", taken.size(), world,
                           world == 1 ? "rank" : "ranks", hosts.size(),
-                          hosts.size() == 1 ? "host" : "hosts", places));
+                          hosts.size() == 1 ? "host" : "hosts", places, own_words(material)));
   }
   return seen.check();
 }

@@ -75,6 +75,10 @@ std::vector<Attempt> split(const std::vector<json>& events) {
       now.peaks.push_back(&event);
     } else if (kind == "data") {
       now.data.push_back(&event);
+    } else if (kind == "joined") {
+      now.joined.push_back(&event);
+    } else if (kind == "log") {
+      now.log = &event;
     }
   }
   return attempts;

@@ -33,6 +33,8 @@ struct Attempt {
   std::vector<Event> errors;
   std::vector<Event> peaks;
   std::vector<Event> data;
+  std::vector<Event> joined;
+  Event log = nullptr;  ///< what could be read of the log, where events come from one
 };
 
 struct RankView {
