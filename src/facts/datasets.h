@@ -13,13 +13,23 @@
 
 namespace muster::facts {
 
+/// A file that a package installs.
+struct DatasetFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::string sha256;  ///< lower-case hexadecimal
+};
+
+/// A text that a command prints, or a directory of files that a package installs.
 struct Dataset {
   std::string name;
   std::string description;
-  std::string package;               ///< Debian package that has the command
+  std::string package;               ///< Debian package that has the command or the files
   std::vector<std::string> command;  ///< prints the text on standard output
-  std::uint64_t bytes = 0;
-  std::string sha256;  ///< lower-case hexadecimal
+  std::uint64_t bytes = 0;           ///< of the text
+  std::string sha256;                ///< of the text, lower-case hexadecimal
+  std::string directory;             ///< absolute; empty where there is a command
+  std::vector<DatasetFile> files;    ///< in the directory
   std::optional<std::uint64_t> words;
   std::string licence;
   std::string source, date;

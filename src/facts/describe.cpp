@@ -177,8 +177,22 @@ Json to_json(const Instance& instance) {
 
 Json to_json(const Dataset& dataset) {
   Json json = {{"name", dataset.name},       {"description", dataset.description},
-               {"package", dataset.package}, {"command", dataset.command},
-               {"bytes", dataset.bytes},     {"sha256", dataset.sha256}};
+               {"package", dataset.package}};
+  if (dataset.directory.empty()) {
+    json["command"] = dataset.command;
+    json["bytes"] = dataset.bytes;
+    json["sha256"] = dataset.sha256;
+  } else {
+    json["directory"] = dataset.directory;
+    std::uint64_t bytes = 0;
+    auto files = Json::array();
+    for (const DatasetFile& file : dataset.files) {
+      bytes += file.bytes;
+      files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+    }
+    json["bytes"] = bytes;
+    json["files"] = std::move(files);
+  }
   put(json, "words", dataset.words);
   json["licence"] = dataset.licence;
   json["source"] = dataset.source;

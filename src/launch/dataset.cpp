@@ -7,6 +7,27 @@
 namespace muster::launch {
 namespace {
 
+/// The package's own files, as they should be.
+Result<std::filesystem::path> installed(const facts::Dataset& dataset) {
+  const std::filesystem::path directory = dataset.directory;
+  for (const facts::DatasetFile& file : dataset.files) {
+    const auto path = directory / file.name;
+    const auto hash = sha256_of_file(path);
+    if (!hash) {
+      return failure("dataset-program",
+                     fmt::format("data set {}: {} is missing", dataset.name, path.string()),
+                     "apt-get install " + dataset.package);
+    }
+    if (*hash != file.sha256) {
+      return failure("dataset-content",
+                     fmt::format("{} has SHA-256 {}, not the {} of data set {}", path.string(),
+                                 *hash, file.sha256, dataset.name),
+                     "another version of the package " + dataset.package);
+    }
+  }
+  return directory;
+}
+
 bool is_it(const facts::Dataset& dataset, const std::string& text) {
   return text.size() == dataset.bytes && sha256(text) == dataset.sha256;
 }
@@ -15,12 +36,14 @@ bool is_it(const facts::Dataset& dataset, const std::string& text) {
 
 std::filesystem::path dataset_path(const std::filesystem::path& project,
                                    const facts::Dataset& dataset) {
+  if (!dataset.directory.empty()) return dataset.directory;
   return project / ".muster/cache/data" / (dataset.name + ".txt");
 }
 
 Result<std::filesystem::path> materialise(const facts::Dataset& dataset,
                                           const std::filesystem::path& project, FileSystem& files,
                                           ProcessRunner& processes) {
+  if (!dataset.directory.empty()) return installed(dataset);
   const auto path = dataset_path(project, dataset);
   if (files.exists(path)) {
     const auto present = files.read(path);

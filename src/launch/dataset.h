@@ -11,11 +11,13 @@
 
 namespace muster::launch {
 
-/// Where the data set's text is, or will be: PROJECT/.muster/cache/data/NAME.txt.
+/// Where the data set's text is, or will be: PROJECT/.muster/cache/data/NAME.txt; or the directory
+/// of its files.
 std::filesystem::path dataset_path(const std::filesystem::path& project,
                                    const facts::Dataset& dataset);
 
 /// Makes the file unless it is there already with the right checksum. Written whole or not at all.
+/// Files that a package installs are only checked.
 /// Failures: the rule "dataset-program" when the program is missing (with the command that installs
 /// it), "dataset-content" when what it prints is not what the facts say.
 Result<std::filesystem::path> materialise(const facts::Dataset& dataset,

@@ -19,6 +19,20 @@ TEST(Datasets, KjvSaysWhatMakesItAndHowToKnowIt) {
   EXPECT_EQ(kjv->sha256.size(), 64u);
 }
 
+TEST(Datasets, ADataSetIsATextOrADirectory) {
+  const auto datasets = load_datasets(real_file_system(), testing::source_dir());
+  ASSERT_TRUE(datasets.ok());
+  const auto pictures = find_dataset(*datasets, "fashion-mnist");
+  ASSERT_TRUE(pictures.ok());
+  EXPECT_EQ(pictures->files.size(), 4u);
+  const std::string head =
+      "apiVersion: muster/v1\nkind: Datasets\ndatasets:\n  - {name: a, description: b, package: c, "
+      "licence: e, source: f, date: g";
+  for (const char* wrong : {"}", ", command: [d]}", ", directory: /d}", ", files: []}"}) {
+    EXPECT_FALSE(parse_datasets(head + wrong + "\n", "d.yaml").ok()) << wrong;
+  }
+}
+
 TEST(Datasets, ChecksumMustLookLikeOne) {
   const std::string text =
       "apiVersion: muster/v1\nkind: Datasets\ndatasets:\n"
