@@ -19,6 +19,13 @@ bool is_document(const fs::path& path) {
   return extension == ".yaml" || extension == ".yml" || extension == ".json";
 }
 
+// What is read at all when a folder is searched; the checkers look closer.
+bool may_be_checked(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return is_document(path) || extension == ".sbatch" || extension == ".slurm" ||
+         extension == ".sh" || extension == ".bash";
+}
+
 bool is_skipped(const std::string& folder) {
   return folder == "build" || folder == "node_modules" || (folder.size() > 1 && folder[0] == '.');
 }
@@ -74,13 +81,13 @@ class Run {
 
   void add_file(const fs::path& path, bool named) {
     if (!seen_.insert(fs::absolute(path).lexically_normal()).second) return;
-    if (!named && !is_document(path)) return;
+    if (!named && !may_be_checked(path)) return;
     const auto text = files_.read(path);
     if (!text) {
       for (const Finding& finding : text.findings()) unreadable(finding);
       return;
     }
-    const Source source{path, root_, *text};
+    const Source source{path, root_, *text, &files_};
     const auto& known = checkers();
     auto checker = std::find_if(known.begin(), known.end(),
                                 [&](const Checker& c) { return c.claims(source); });
@@ -131,7 +138,7 @@ class Run {
 }  // namespace
 
 const std::vector<Checker>& checkers() {
-  static const std::vector<Checker> kCheckers = {kManifestChecker};
+  static const std::vector<Checker> kCheckers = {kManifestChecker, kSbatchChecker};
   return kCheckers;
 }
 

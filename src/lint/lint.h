@@ -16,6 +16,7 @@ struct Source {
   std::filesystem::path path;  ///< as findings name it
   std::filesystem::path root;  ///< the project
   std::string text;
+  const FileSystem* files = nullptr;  ///< where others lie that the file names; null: not asked
 };
 
 /// What one kind of file is recognised and checked by. Later kinds (CloudFormation, Kubernetes
@@ -36,6 +37,10 @@ const std::vector<Checker>& checkers();
 /// The checker of manifests and facts files: YAML with `apiVersion: muster/…`, every case.yaml,
 /// everything below facts/.
 extern const Checker kManifestChecker;
+
+/// The checker of Slurm's batch scripts (sbatch_rules.h): *.sbatch, *.slurm, shell scripts with
+/// #SBATCH directives.
+extern const Checker kSbatchChecker;
 
 struct Report {
   std::vector<std::pair<std::filesystem::path, const char*>> checked;  ///< file and checker
