@@ -1,14 +1,102 @@
 #include "launch/kubernetes.h"
 
-namespace muster::launch {
+#include <functional>
+#include <map>
 
-Result<std::vector<RenderedFile>> render_kubernetes(const Workload&,
+#include <fmt/format.h>
+
+#include "launch/kubernetes_objects.h"
+
+namespace muster::launch {
+namespace {
+
+using Renderer = std::vector<Node> (*)(const KubeSite&);
+
+const std::map<std::string, Renderer>& renderers() {
+  static const std::map<std::string, Renderer> kRenderers = {
+      {"PyTorchJob", pytorch_job},
+      {"MPIJob", mpi_job},
+      {"JobSet", job_set},
+      {"IndexedJob", indexed_job},
+      {"TrainJob", train_job},
+      {"RayJob", ray_job},
+      {"RayCluster", ray_cluster},
+      {"RayService", ray_service},
+      {"Deployment", deployments},
+      {"LeaderWorkerSet", leader_worker_sets},
+      {"DynamoGraphDeployment", dynamo_graph},
+      {"HyperPodPyTorchJob", hyperpod_pytorch_job},
+      {"InferenceEndpointConfig", inference_endpoint},
+  };
+  return kRenderers;
+}
+
+Word literal(std::string text) {
+  return {std::move(text), false};
+}
+
+Word shell(std::string text) {
+  return {std::move(text), true};
+}
+
+}  // namespace
+
+Endpoint kubernetes_endpoint(const catalog::Case& values, const std::string& object_name,
+                             bool hyperpod) {
+  const auto& target = hyperpod ? values.targets.hyperpod_eks : values.targets.kubernetes;
+  const std::string object = target ? target->object : std::string();
+  Endpoint endpoint;
+  endpoint.nodes = literal(std::to_string(values.topology.nodes));
+  endpoint.id = literal(object_name);
+  endpoint.port = values.rendezvous.port;
+  if (object == "PyTorchJob" && values.rendezvous.elastic) {
+    endpoint.nodes =
+        literal(fmt::format("{}:{}", values.topology.min_nodes, values.topology.nodes));
+    endpoint.host = literal(object_name + "-worker-0");
+  } else if (object == "PyTorchJob") {
+    endpoint.node_rank = shell("$RANK");
+    endpoint.host = shell("$MASTER_ADDR");
+  } else if (object == "IndexedJob") {
+    endpoint.node_rank = shell("$JOB_COMPLETION_INDEX");
+    endpoint.host = literal(fmt::format("{0}-0.{0}", object_name));
+  } else if (object == "JobSet" || object == "TrainJob") {
+    endpoint.node_rank = shell("$JOB_COMPLETION_INDEX");
+    endpoint.host = literal(fmt::format("{0}-node-0-0.{0}", object_name));
+  } else if (object == "LeaderWorkerSet") {
+    endpoint.node_rank = shell("$LWS_WORKER_INDEX");
+    endpoint.host = shell("$LWS_LEADER_ADDRESS");
+  }
+  return endpoint;
+}
+
+Result<std::vector<RenderedFile>> render_kubernetes(const Workload& workload,
                                                     const catalog::ResolvedCase& resolved,
                                                     bool hyperpod) {
-  return Failure(error_at({resolved.file.string(), 0, 0}, "launch-target",
-                          std::string("not rendered for ") +
-                              to_string(hyperpod ? Target::kHyperpodEks : Target::kKubernetes) +
-                              " by this version"));
+  const char* folder = to_string(hyperpod ? Target::kHyperpodEks : Target::kKubernetes);
+  const auto& target =
+      hyperpod ? resolved.values.targets.hyperpod_eks : resolved.values.targets.kubernetes;
+  if (!target) {
+    return Failure(error_at({resolved.file.string(), 1, 1}, "launch-target",
+                            fmt::format("the case does not have targets.{}", folder),
+                            "add it with the object to render"));
+  }
+  const KubeSite site{workload, resolved, hyperpod};
+  Findings refused = refuse_kubernetes(site);
+  if (has_errors(refused)) return Failure(std::move(refused));
+
+  std::vector<RenderedFile> files;
+  const auto add = [&](const std::string& name, const std::vector<Node>& objects) {
+    files.push_back({fmt::format("{}/{}.yaml", folder, name), kube_documents(objects), false});
+  };
+  const auto add_steps = [&](bool after) {
+    for (const catalog::Step& step : resolved.values.steps) {
+      if (step.after == after) add(part_name(site, step.name), {step_job(site, step)});
+    }
+  };
+  add_steps(false);
+  add(workload.object_name, renderers().at(target->object)(site));
+  add_steps(true);
+  return files;
 }
 
 }  // namespace muster::launch

@@ -1,6 +1,7 @@
 // Workload -> Kubernetes objects as YAML, for plain Kubernetes and for HyperPod on EKS. Pure.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -10,9 +11,14 @@
 
 namespace muster::launch {
 
-/// The objects of `targets.kubernetes` (of `targets.hyperpod-eks` where `hyperpod`), one file of
-/// one or more documents, named KIND-OF-TARGET/<object name>.yaml. Errors: located, for what the
-/// object can't express.
+/// How the nodes of the object that the case asks for find each other; for launcher_command().
+Endpoint kubernetes_endpoint(const catalog::Case& values, const std::string& object_name,
+                             bool hyperpod);
+
+/// The objects of `targets.kubernetes` (of `targets.hyperpod-eks` where `hyperpod`) as
+/// TARGET/NAME.yaml: a file for each step of the case and one, of one or more documents, for its
+/// own job, in the order in which they have to run. Errors: located, for what the object can't
+/// express.
 Result<std::vector<RenderedFile>> render_kubernetes(const Workload& workload,
                                                     const catalog::ResolvedCase& resolved,
                                                     bool hyperpod);
