@@ -47,6 +47,7 @@ struct Rendezvous {
   std::string id = "auto";
   bool elastic = false;
   int max_restarts = 0;
+  double start_timeout = 600;  ///< seconds until all nodes must have joined
 };
 
 struct Entrypoint {
@@ -109,6 +110,7 @@ struct Environment {
   bool debug = false;
   std::map<std::string, std::string> set;
   std::vector<std::string> unset;
+  std::optional<bool> forks;  ///< the data loader does
 };
 
 /// A secret is named, never written down.
@@ -159,6 +161,7 @@ struct Step {
   std::optional<double> cpu;
   std::string memory;     ///< empty: not asked for
   double timeout = 3600;  ///< seconds
+  int array = 1;          ///< tasks that share the work
 };
 
 /// A part of a served case that runs by itself: a front end, a router, prefill or decode workers.
@@ -197,7 +200,7 @@ struct LocalTarget {
 };
 
 struct SlurmTarget {
-  std::string partition, account, time, container, mpi, workdir;
+  std::string partition, account, time, container, venv, mpi, workdir;
   std::vector<std::string> mounts;
   std::vector<std::string> options;  ///< further sbatch options, as written after #SBATCH
 };

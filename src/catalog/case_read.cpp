@@ -36,6 +36,7 @@ Step read_step(const Node& node) {
   step.cpu = number_at(node, "cpu");
   step.memory = text_at(node, "memory");
   step.timeout = seconds_at(node, "timeout", step.timeout);
+  step.array = int_at(node, "array", 1);
   return step;
 }
 
@@ -121,6 +122,7 @@ Targets read_targets(const Node& root) {
     s.time = text_at(root, "targets.slurm.time");
     s.container = text_at(root, "targets.slurm.container");
     if (s.container == "none") s.container.clear();
+    s.venv = text_at(root, "targets.slurm.venv");
     s.mpi = text_at(root, "targets.slurm.mpi");
     s.workdir = text_at(root, "targets.slurm.workdir");
     s.mounts = texts_at(root, "targets.slurm.mounts");
@@ -135,7 +137,7 @@ Targets read_targets(const Node& root) {
 
 void read_surroundings(const Node& root, Case& c) {
   c.env = {text_at(root, "env.profile"), boolean_at(root, "env.debug").value_or(false),
-           map_at(root, "env.set"), texts_at(root, "env.unset")};
+           map_at(root, "env.set"), texts_at(root, "env.unset"), boolean_at(root, "env.forks")};
   if (const Node* secrets = node_at(root, "secrets")) {
     for (const Node& item : secrets->items()) {
       c.secrets.push_back(
@@ -178,10 +180,12 @@ Case read_case(const Node& root) {
                 int_at(root, "topology.accelerators_per_node", 1),
                 text_at(root, "topology.accelerator"), text_at(root, "topology.instance_type")};
   c.launcher = text_at(root, "launcher");
-  c.rendezvous = {text_at(root, "rendezvous.backend"), int_at(root, "rendezvous.port", 29500),
+  c.rendezvous = {text_at(root, "rendezvous.backend"),
+                  int_at(root, "rendezvous.port", 29500),
                   text_at(root, "rendezvous.id"),
                   boolean_at(root, "rendezvous.elastic").value_or(false),
-                  int_at(root, "rendezvous.max_restarts", 0)};
+                  int_at(root, "rendezvous.max_restarts", 0),
+                  parse_duration(text_at(root, "rendezvous.start_timeout")).value_or(600)};
   c.entrypoint = {text_at(root, "entrypoint.script"), text_at(root, "entrypoint.module"),
                   text_at(root, "entrypoint.workdir"), texts_at(root, "entrypoint.args")};
   c.parallelism = read_parallelism(root);

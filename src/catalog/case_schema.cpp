@@ -69,6 +69,9 @@ Schema rendezvous() {
        {"id", Schema::text("Name of the rendezvous; auto is the run's id").defaults_to("auto")},
        {"elastic", Schema::boolean("Nodes may come and go").defaults_to("false")},
        {"node_rank", Schema::integer("A fixed rank of this node; excludes elastic").at_least(0)},
+       {"start_timeout", Schema::text("Limit until all nodes have joined; the job fails after it")
+                             .form(kDuration)
+                             .defaults_to("10m")},
        {"max_restarts", Schema::integer("Restarts of a failed group of processes")
                             .at_least(0)
                             .at_most(kMaxCount)
@@ -184,6 +187,8 @@ Schema environment() {
       {{"profile", Schema::text("Preset of variables").one_of({"none", "efa"}).defaults_to("none")},
        {"debug", Schema::boolean("Let the communication libraries say what they choose")
                      .defaults_to("false")},
+       {"forks",
+        Schema::boolean("The data loader forks; absent: it does in training with PyTorch")},
        {"set", Schema::map("Variables to set; never a secret", Schema::text("Value"))},
        {"unset", Schema::list("Variables to remove", Schema::text("Name").form(kVariable))}});
 }
@@ -262,6 +267,12 @@ Schema steps() {
                        Schema::integer("Accelerators").at_least(0).at_most(1024).defaults_to("0")},
                       {"cpu", Schema::number("Cores").at_least(0)},
                       {"memory", Schema::text("Memory").form(kSize)},
+                      {"array", Schema::integer("Tasks that share the work; each reads its number "
+                                                "in MUSTER_TASK, from 0, and how many in "
+                                                "MUSTER_TASKS")
+                                    .at_least(1)
+                                    .at_most(10000)
+                                    .defaults_to("1")},
                       {"timeout", Schema::text("Limit").form(kDuration).defaults_to("1h")}}));
 }
 
@@ -355,6 +366,9 @@ Schema targets() {
            {"container", Schema::text("How the image is run")
                              .one_of({"none", "pyxis", "enroot"})
                              .defaults_to("none")},
+           {"venv",
+            Schema::text("Python virtual environment on a file system that all nodes share, "
+                         "for runs without a container")},
            {"mpi", Schema::text("srun --mpi=").defaults_to("pmix")},
            {"mounts", Schema::list("Container mounts, host:container", Schema::text("Mount"))},
            {"workdir", Schema::text("Working directory on the nodes")},

@@ -8,21 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/schema.h"
-#include "catalog/case_schema.h"
 
 namespace muster::launch {
 namespace {
 
 using catalog::Case;
 using catalog::ResolvedCase;
-
-/// Where the manifest has a value, or its file when it is a default.
-Position position_of(const ResolvedCase& resolved, const std::string& key) {
-  const auto origin = resolved.origins.find(key);
-  if (origin != resolved.origins.end() && origin->second.where.line > 0)
-    return origin->second.where;
-  return {resolved.file.string(), 0, 0};
-}
 
 std::string duration(double seconds) {
   const auto total = static_cast<long long>(std::ceil(seconds));
@@ -133,17 +124,6 @@ std::vector<std::string> trainer_arguments(const ResolvedCase& resolved, const P
   return arguments.take();
 }
 
-/// Whether the manifest, a profile or an option asks for something at a key or below it, other than
-/// what would hold anyway.
-bool is_asked(const ResolvedCase& resolved, const std::string& key, const std::string& leaf) {
-  if (leaf != key && !leaf.starts_with(key + ".")) return false;
-  if (resolved.origins.at(leaf).kind == catalog::Origin::Kind::kDefault) return false;
-  const Schema* schema = catalog::case_schema().at(leaf);
-  const Node* node = node_at(resolved.manifest, leaf);
-  if (node == nullptr || node->is_null()) return false;
-  return schema == nullptr || !node->is_scalar() || schema->default_value() != node->text();
-}
-
 Findings without_effect(const ResolvedCase& resolved, Target target) {
   Findings findings;
   for (const UnusedKey& unused : unused_keys(target)) {
@@ -207,6 +187,7 @@ const std::vector<UnusedKey>& unused_keys(Target target) {
       {"resilience.max_retries", "retries are not counted; `muster run --resume RUN` goes on",
        true},
       {"resilience.hang", "a stall is seen in its events, not in its log", true},
+      {"env.forks", "the trainer forks nothing", true},
       {"steps", "its run is one job", true},
       {"services", "muster-train does not serve", true},
       {"description", "for people", false},
@@ -231,6 +212,7 @@ const std::vector<UnusedKey>& unused_keys(Target target) {
   static const std::vector<UnusedKey> kSlurm = with({
       {"targets.local", "of another target", false},
       {"targets.slurm.mounts", "a native case runs in no container", true},
+      {"targets.slurm.venv", "muster-train is no Python program", true},
       {"targets.slurm.workdir", "its processes start in the project's folder", true},
   });
   return target == Target::kLocal ? kLocal : kSlurm;

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "catalog/case.h"
 #include "launch/job.h"
+#include "launch/key_use.h"
 #include "launch/render.h"
 #include "runs/judge.h"
 
@@ -22,15 +23,6 @@ struct Place {
   std::filesystem::path caller;  ///< absolute; what relative paths of command line options mean
   std::string trainer;           ///< path of muster-train, or its bare name
   std::filesystem::path data;    ///< the input, when the case names a data set
-};
-
-/// A key of the case's schema that a target does not use, or all below it, and why. What is refused
-/// would change how the case trains or is judged; what is not describes other targets, or is for
-/// people.
-struct UnusedKey {
-  std::string key;
-  std::string reason;
-  bool refused = false;
 };
 
 /// Of a native case.

@@ -69,6 +69,9 @@ struct Workload {
   std::vector<Word> command;  ///< what one node runs (one process, where `per_process`)
   bool per_process = false;   ///< the target starts the command once for each process
   std::string workdir;
+  /// Where the run keeps what it writes: what ${run.dir} stands for in the manifest, and what the
+  /// processes read as MUSTER_RUN_DIR. Shell where only the job knows it.
+  Word run_directory;
 
   /// Ordered; what the rules of facts/environment.yaml say for this instance and these versions,
   /// then env.set. Never a secret, never a variable that is automatic or harmful there.
@@ -84,18 +87,57 @@ struct Workload {
   double start_timeout = 600;  ///< seconds until all nodes must have joined
 };
 
+/// What is known of a run beside its case; nothing for files that are committed.
+struct Ground {
+  std::string run_directory;  ///< absolute
+  std::string project;        ///< absolute; where the job starts
+  std::string data;           ///< the file of the data set that `data.name` names
+  int cores = 0;              ///< of this machine, for the local target; 0: not known
+};
+
 /// Case × target → workload. Errors are located in the manifest: a key that the target can't
 /// honour, a launcher that it can't start, a name that the scheduler does not take.
 Result<Workload> plan_workload(const catalog::ResolvedCase& resolved, Target target,
-                               const facts::Facts& known, const std::string& run_id);
+                               const facts::Facts& known, const std::string& run_id,
+                               const Ground& ground = {});
 
 /// The words that start the entry point of a case with its launcher (torchrun, accelerate,
 /// deepspeed, composer, ft_launcher, hyperpodrun, srun-rank, mpirun, jax, ray-job, nemo-run), every
-/// option explicit. Error: an option that the launcher has no place for.
+/// option explicit. An option whose word in `endpoint` is empty is left to the environment. Error:
+/// an option that the launcher has no place for.
+///
+/// Words that hold ${run.dir}, ${checkpoint.dir} or ${data.path} expand MUSTER_RUN_DIR and
+/// MUSTER_DATA, which the target puts into the environment; ${NAME} expands any other variable.
 Result<std::vector<Word>> launcher_command(const catalog::ResolvedCase& resolved,
                                            const Endpoint& endpoint);
 
+/// The program alone: what one process runs, with its arguments.
+std::vector<Word> program_words(const catalog::ResolvedCase& resolved);
+
+/// The words of a step of the case.
+std::vector<Word> step_words(const catalog::Step& step);
+
+/// A word from a text of the manifest: shell where it names variables (${HF_HOME}), literal else.
+Word manifest_word(const std::string& text);
+
+/// The word as a shell takes it.
+std::string shell_text(const Word& word);
+
+/// A command over several lines, an option with its value on each, indented by `indent` blanks.
+std::string shell_lines(const std::vector<Word>& words, int indent = 2);
+
 /// Whether all words are literal, so that no shell is needed.
 bool is_literal(const std::vector<Word>& words);
+
+/// The name of a case's objects: "training/pytorch/FSDP/llama3_1-8b" -> "fsdp-llama3-1-8b". Empty
+/// when it has more than 40 characters however it is cut.
+std::string object_name_of(const std::string& case_name);
+
+/// The file name of a case's committed files: the last part of its name.
+std::string file_stem_of(const std::string& case_name);
+
+/// The line that every node writes when its part of the job starts, so that the log proves how many
+/// came: "muster: node 0 of 4 started, 8 processes, on host-1".
+inline constexpr const char* kNodeStarted = "muster: node ";
 
 }  // namespace muster::launch
