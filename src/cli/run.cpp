@@ -25,6 +25,7 @@ struct RunOptions {
   double timeout = 0;
   std::string run_directory;
   std::string resume;
+  std::string venv;
   bool dry_run = false;
 };
 
@@ -72,6 +73,8 @@ Result<launch::RunRequest> request_of(const RunOptions& options, const Context& 
   request.caller = context.directory;
   request.runs = context.runs_dir();
   request.trainer = find_engine(context).value_or("");
+  request.venv = options.venv.empty() ? context.settings.path("venv")
+                                      : (context.directory / options.venv).lexically_normal();
   request.threads = context.settings.number("threads");
   request.comm_timeout = context.settings.number("comm_timeout");
   request.command = context.command_line;
@@ -131,7 +134,9 @@ void add_run(CLI::App& root, Context& context) {
   auto options = std::make_shared<RunOptions>();
   sub->add_option("case", options->case_name, "Name of the case, or path of its manifest")
       ->type_name("CASE");
-  sub->add_option("--target", options->target, "Where it runs: local or slurm")
+  sub->add_option(
+         "--target", options->target,
+         "Where it runs: local, slurm; with --dry-run also kubernetes, hyperpod-eks, batch")
       ->type_name("TARGET")
       ->capture_default_str();
   sub->add_option("--profile", options->profile, "Profile of the case, e.g. smoke")
@@ -148,6 +153,10 @@ void add_run(CLI::App& root, Context& context) {
   sub->add_option("--resume", options->resume,
                   "Take this run up again from its last checkpoint (instead of a case)")
       ->type_name("RUN");
+  sub->add_option("--venv", options->venv,
+                  "Python environment for a case of another framework, instead of one made from "
+                  "its requirements.txt")
+      ->type_name("DIR");
   sub->add_flag("--dry-run", options->dry_run,
                 "Print what would be submitted; needs nothing installed");
   sub->callback([options, &context] { run(*options, context); });

@@ -154,6 +154,12 @@ const std::vector<SettingDefinition>& setting_definitions() {
        "threads of one training process; 0: the cores divided among the processes",
        {},
        0},
+      {"venv",
+       Type::kPath,
+       "",
+       "Python environment for cases of other frameworks; none: one made from the case's "
+       "requirements.txt",
+       {}},
   };
   return kDefinitions;
 }
@@ -188,7 +194,8 @@ Result<Settings> resolve_settings(const FileSystem& files, const SettingSources&
 
   Settings settings;
   for (const SettingDefinition& definition : setting_definitions()) {
-    const std::string value = definition.type == Type::kPath
+    const bool path = definition.type == Type::kPath && *definition.fallback != '\0';
+    const std::string value = path
                                   ? normal(project.value, definition.fallback)
                                   : definition.fallback;
     settings.set({definition.name, value, "default"});

@@ -77,7 +77,7 @@ const std::vector<std::string>& log_fields() {
 
 Result<Regex> compile_log_pattern(const std::string& pattern) {
   return Regex::compile(
-      R"((?(DEFINE)(?<num>[-+]?(?:(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?[KMGBT]?|(?i:nan|inf(?:inity)?)))(?<int>\d[\d,]*)))" +
+      R"((?(DEFINE)(?<num>[-+]?(?:(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?:[KMGBT](?![A-Za-z]))?|(?i:nan|inf(?:inity)?)))(?<int>\d[\d,]*)))" +
       pattern);
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/redact.h"
+#include "launch/foreign.h"
 #include "runs/evidence.h"
+#include "runs/log_reader.h"
 
 namespace muster::launch {
 namespace {
@@ -23,8 +25,22 @@ std::vector<std::string> last_lines(const std::string& text) {
   return lines;
 }
 
-/// The end of the first rank's log that is not empty, else of the launcher's.
+/// A foreign process that ended with an error of its own; not one that was only asked to end.
+bool tells_failure(const std::string& log) {
+  const auto end = log.rfind(runs::ProcessLines::kEnd);
+  if (end == std::string::npos) return false;
+  const std::string_view line = std::string_view(log).substr(end, log.find('\n', end) - end);
+  return !line.ends_with(" code=0") && !line.ends_with(" code=143");
+}
+
+/// The end of the log of the rank that failed, else of the first that is not empty, else of the
+/// launcher's.
 std::vector<std::string> last_words(const runs::Run& run, FileSystem& files) {
+  for (int rank = 0; rank < run.record().world; ++rank) {
+    const auto text =
+        files.read(run.directory() / "logs" / ("rank-" + std::to_string(rank) + ".log"));
+    if (text && tells_failure(*text)) return last_lines(*text);
+  }
   for (int rank = 0; rank < run.record().world; ++rank) {
     const auto text =
         files.read(run.directory() / "logs" / ("rank-" + std::to_string(rank) + ".log"));
@@ -74,7 +90,10 @@ RunOutcome collect(const Prepared& prepared, const runs::LauncherResult& launche
   const auto ranks = runs::read_rank_events(run.directory().string());
   runs::LauncherResult said = launched;
   said.detail = redactor.redact(std::string_view(said.detail));
-  outcome.verdict = runs::judge(expectations(prepared.resolved.values), ranks, said);
+  const bool foreign = is_foreign(prepared.resolved);
+  outcome.verdict = runs::judge(
+      foreign ? foreign_expectations(prepared.resolved) : expectations(prepared.resolved.values),
+      ranks, said);
   if (auto written = runs::write_evidence(run.directory(), ranks); !written)
     return give_up(written.findings());
   if (auto finished = run.finish(outcome.verdict, said.exit_code, state_of(said), said.detail);
@@ -82,6 +101,8 @@ RunOutcome collect(const Prepared& prepared, const runs::LauncherResult& launche
     return give_up(finished.findings());
   }
   outcome.record = run.record();
+  // The 2 of a foreign program is its own, not the trainer's word for bad input.
+  if (foreign && said.end == End::kExited) said.exit_code.reset();
   outcome.code = exit_code_of(said, outcome.verdict.outcome());
   if (outcome.verdict.outcome() != Outcome::kPass)
     outcome.last_words = last_words(run, seams.files);

@@ -1,12 +1,15 @@
 #include "launch/follow_run.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "launch/foreign.h"
 #include "launch/launcher_errors.h"
 #include "launch/local.h"
+#include "launch/log_follow.h"
 #include "launch/slurm_follow.h"
 #include "launch/watch.h"
 
@@ -20,16 +23,43 @@ milliseconds to_milliseconds(double seconds) {
   return milliseconds(static_cast<long long>(seconds * 1000));
 }
 
+/// The logs to read a foreign run from; nothing for a native one, whose ranks write events.
+Result<std::unique_ptr<LogFollow>> logs_of(const RunRequest& request, const Prepared& prepared,
+                                           const runs::Run& run, const Seams& seams) {
+  if (!is_foreign(prepared.resolved)) return std::unique_ptr<LogFollow>();
+  const auto rows = facts::load_log_patterns(seams.files, request.project);
+  if (!rows) return rows.error();
+  const catalog::Case& values = prepared.resolved.values;
+  auto patterns =
+      runs::LogPatterns::make(*rows, values.identity.framework, values.identity.library);
+  if (!patterns) return patterns.error();
+  LogSettings settings;
+  settings.world = values.topology.world();
+  const auto seq_len = prepared.resolved.origins.find("batch.seq_len");
+  if (seq_len != prepared.resolved.origins.end() &&
+      seq_len->second.kind != catalog::Origin::Kind::kDefault) {
+    settings.seq_len = values.batch.seq_len;
+  }
+  if (!values.expect.pattern.empty()) {
+    auto asked = Regex::compile(values.expect.pattern);
+    if (!asked) return asked.error();
+    settings.asked = std::move(*asked);
+  }
+  return std::make_unique<LogFollow>(run.directory(), std::move(*patterns), std::move(settings),
+                                     seams.clock);
+}
+
 /// Looks at all that can end a run from outside, and passes on how far it is.
 class Follow {
  public:
   Follow(const RunRequest& request, const Prepared& prepared, runs::Run& run, const Seams& seams,
-         RunObserver& observer)
+         RunObserver& observer, std::unique_ptr<LogFollow> logs)
       : steps_(prepared.resolved.values.batch.steps),
         run_(run),
         seams_(seams),
         observer_(observer),
         watch_(run.directory(), run.record().world, seams.clock),
+        logs_(std::move(logs)),
         until_(seams.clock.steady() + limit(request, prepared)),
         // A trainer that hangs ends itself at its collectives' limit; this is for all ranks hanging
         // together.
@@ -46,6 +76,8 @@ class Follow {
   Stop tick() {
     if (interrupted()) return Stop::kInterrupted;
     if (seams_.clock.steady() >= until_) return Stop::kTimeLimit;
+    // Any line of a foreign program is a sign of life, understood or not.
+    if (logs_ && logs_->look()) watch_.reset();
     if (watch_.look()) observer_.standing(watch_.standing(), steps_);
     if (!running_) watch_.reset();
     if (watch_.silent_for() >= silence_) return Stop::kSilent;
@@ -60,6 +92,7 @@ class Follow {
                        watch_.silent_ranks());
   }
   void last_look() {
+    if (logs_) logs_->finish();
     if (watch_.look()) observer_.standing(watch_.standing(), steps_);
   }
 
@@ -69,6 +102,7 @@ class Follow {
   const Seams& seams_;
   RunObserver& observer_;
   RunWatch watch_;
+  std::unique_ptr<LogFollow> logs_;
   std::chrono::steady_clock::time_point until_;
   milliseconds silence_;
   bool running_ = true;
@@ -145,7 +179,9 @@ runs::LauncherResult follow_in_slurm(const RunRequest& request, const Rendered& 
 runs::LauncherResult follow_run(const RunRequest& request, const Prepared& prepared,
                                 const Rendered& rendered, runs::Run& run, const Seams& seams,
                                 RunObserver& observer) {
-  Follow follow(request, prepared, run, seams, observer);
+  auto logs = logs_of(request, prepared, run, seams);
+  if (!logs) return {End::kNotStarted, {}, logs.findings().front().message};
+  Follow follow(request, prepared, run, seams, observer, std::move(*logs));
   if (auto kept = run.set_state(runs::RunState::kRunning); !kept) {
     return {End::kNotStarted, {}, kept.findings().front().message};
   }

@@ -176,8 +176,8 @@ const UnusedKeys& foreign_unused_keys(Target target) {
 
 const std::vector<std::string>& described_keys() {
   static const std::vector<std::string> kKeys = {
-      "case.model",   "parallelism",   "batch", "optimizer", "precision",  "transport",
-      "comm_timeout", "deterministic", "seed",  "eval",      "checkpoint", "data",
+      "case.model",    "parallelism", "batch", "optimizer",  "precision", "comm_timeout",
+      "deterministic", "seed",        "eval",  "checkpoint", "data",
   };
   return kKeys;
 }

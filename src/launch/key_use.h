@@ -33,7 +33,8 @@ const std::vector<UnusedKey>& foreign_unused_keys(Target target);
 
 /// Keys that say what the program of a foreign case does. The program gets those that its command
 /// names (${batch.steps}); the others are there to be read and checked, and a profile or an option
-/// that changes one of them is refused.
+/// that changes one of them is refused. The transport is not among them: the verdict holds the run
+/// to it.
 const std::vector<std::string>& described_keys();
 
 /// Errors: keys that somebody asks for and that change nothing on this target.

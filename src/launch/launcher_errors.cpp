@@ -31,6 +31,13 @@ const std::vector<Message>& messages() {
        "rank $2 on $1 ran out of memory"},
       {regex(R"(srun: error: (\S+): tasks? (\S+): Exited with exit code (\d+))"),
        "rank $2 on $1 exited with code $3"},
+      // torchrun's summary; its exit code is negative for a signal.
+      {regex(
+           R"(Root Cause \(first observed failure\): \[\d+\]: time : \S+ host : (\S+) rank : (\d+) \(local_rank: \d+\) exitcode : -(\d+))"),
+       "rank $2 on $1 was ended by signal $3"},
+      {regex(
+           R"(Root Cause \(first observed failure\): \[\d+\]: time : \S+ host : (\S+) rank : (\d+) \(local_rank: \d+\) exitcode : (\d+))"),
+       "rank $2 on $1 exited with code $3"},
       {regex(R"(DUE TO NODE FAILURE)"), "a node failed"},
       {regex(R"(srun: error: Node failure on (\S+))"), "node $1 failed"},
       {regex(R"(There are not enough slots available)"), "mpirun has fewer slots than ranks"},

@@ -3,6 +3,8 @@
 #include "base/document.h"
 #include "facts/facts.h"
 #include "launch/dataset.h"
+#include "launch/foreign.h"
+#include "launch/workload.h"
 #include "runs/run_store.h"
 
 namespace muster::launch {
@@ -31,6 +33,49 @@ Result<catalog::ResolvedCase> case_of_run(const RunRequest& request, const Seams
   return resolved;
 }
 
+std::optional<Refusal> prepare_foreign(const RunRequest& request, const Seams& seams,
+                                       Prepared& prepared) {
+  auto known = facts::load_facts(seams.files, request.project);
+  if (!known) return Refusal{known.findings(), kExitBadInput};
+  prepared.known = std::move(*known);
+  // Another name is one of a hub, which the program asks itself.
+  const std::string& name = prepared.resolved.values.data.name;
+  if (auto dataset = facts::find_dataset(prepared.known.datasets, name))
+    prepared.dataset = std::move(*dataset);
+  prepared.python = python_environment(request.venv, prepared.resolved.file, request.project,
+                                       seams.files, seams.processes);
+  return std::nullopt;
+}
+
+Result<Plan> plan_foreign(const RunRequest& request, const Prepared& prepared,
+                          const std::string& id, const fs::path& directory) {
+  ForeignPlace place;
+  place.run_id = id;
+  place.run_directory = directory;
+  place.project = request.project;
+  place.venv = prepared.python.directory;
+  if (prepared.dataset) place.data = dataset_path(request.project, *prepared.dataset);
+  const Ground ground{directory.string(), request.project.string(), place.data.string(),
+                      prepared.machine.cores};
+  auto workload = plan_workload(prepared.resolved, request.target, prepared.known, id, ground);
+  if (!workload) return workload.error();
+  if (auto wrapped = wrap_processes(*workload, prepared.resolved,
+                                    (directory / "rendered/process.sh").string());
+      !wrapped) {
+    return wrapped.error();
+  }
+  Plan plan;
+  for (const SecretVariable& secret : workload->secrets) plan.secrets.push_back(secret.env);
+  if (request.target == Target::kSlurm) {
+    auto rendered = render_foreign_slurm(*workload, prepared.resolved, place);
+    if (!rendered) return rendered.error();
+    plan.rendered = std::move(*rendered);
+  } else {
+    plan.rendered = render_foreign_local(*workload, place, prepared.machine);
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::optional<Prepared> prepare(const RunRequest& request, const Seams& seams, Refusal& error) {
@@ -55,6 +100,13 @@ std::optional<Prepared> prepare(const RunRequest& request, const Seams& seams, R
     prepared.resolved.values.comm_timeout = request.comm_timeout;
   }
   const std::string& name = prepared.resolved.values.data.name;
+  if (is_foreign(prepared.resolved)) {
+    if (auto refused = prepare_foreign(request, seams, prepared)) {
+      error = std::move(*refused);
+      return std::nullopt;
+    }
+    return prepared;
+  }
   if (prepared.resolved.values.data.path.empty() && !name.empty()) {
     const auto known = facts::load_facts(seams.files, request.project);
     if (!known) {
@@ -89,10 +141,31 @@ Result<Job> draft(const RunRequest& request, const Prepared& prepared) {
   return job_of(request, prepared, "RUN", directory);
 }
 
-Result<Rendered> dry_run(const RunRequest& request, const Prepared& prepared) {
-  const auto job = draft(request, prepared);
+Result<Plan> plan_run(const RunRequest& request, const Prepared& prepared, const std::string& id,
+                      const fs::path& directory) {
+  if (request.target != Target::kLocal && request.target != Target::kSlurm) {
+    return failure("launch-target",
+                   std::string("muster run does not follow jobs on ") + to_string(request.target),
+                   "muster render case prints the files, to submit them by hand");
+  }
+  if (is_foreign(prepared.resolved)) return plan_foreign(request, prepared, id, directory);
+  const auto job = job_of(request, prepared, id, directory);
   if (!job) return job.error();
-  return render(*job, request.target, prepared.machine);
+  auto rendered = render(*job, request.target, prepared.machine);
+  if (!rendered) return rendered.error();
+  return Plan{std::move(*rendered), job->secrets};
+}
+
+Result<Plan> draft_plan(const RunRequest& request, const Prepared& prepared) {
+  const fs::path directory =
+      request.run_directory.empty() ? request.runs / "RUN" : request.run_directory;
+  return plan_run(request, prepared, "RUN", directory);
+}
+
+Result<Rendered> dry_run(const RunRequest& request, const Prepared& prepared) {
+  auto plan = draft_plan(request, prepared);
+  if (!plan) return plan.error();
+  return std::move(plan->rendered);
 }
 
 }  // namespace muster::launch

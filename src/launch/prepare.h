@@ -16,6 +16,7 @@
 #include "catalog/case.h"
 #include "facts/datasets.h"
 #include "launch/plan.h"
+#include "launch/python_environment.h"
 #include "launch/render.h"
 
 namespace muster::launch {
@@ -33,6 +34,7 @@ struct RunRequest {
   std::filesystem::path caller;   ///< absolute; the working directory
   std::filesystem::path runs;     ///< absolute; the root of the run store
   std::filesystem::path trainer;  ///< muster-train; empty: not found
+  std::filesystem::path venv;     ///< Python environment of foreign cases; empty: the case's own
   int threads = 0;                ///< of one process; 0: the cores divided among the ranks
   double comm_timeout = 0;  ///< seconds, where the case does not say; 0: the catalog's default
   std::vector<std::string> command;                ///< muster's own argv, for the record
@@ -56,6 +58,15 @@ struct Prepared {
   catalog::ResolvedCase resolved;
   std::optional<facts::Dataset> dataset;
   Machine machine;
+  // Of foreign cases.
+  facts::Facts known;
+  PythonEnvironment python;
+};
+
+/// What a run starts, whoever starts its processes.
+struct Plan {
+  Rendered rendered;
+  std::vector<std::string> secrets;  ///< variables that are handed on by name
 };
 
 /// Resolves the case. Touches nothing. `error` says why not.
@@ -67,6 +78,13 @@ Result<Job> job_of(const RunRequest& request, const Prepared& prepared, const st
 
 /// The job as far as it is known before there is a run, with RUN in the place of its id.
 Result<Job> draft(const RunRequest& request, const Prepared& prepared);
+
+/// The plan of one run.
+Result<Plan> plan_run(const RunRequest& request, const Prepared& prepared, const std::string& id,
+                      const std::filesystem::path& directory);
+
+/// The plan as far as it is known before there is a run, with RUN in the place of its id.
+Result<Plan> draft_plan(const RunRequest& request, const Prepared& prepared);
 
 /// What would be submitted: the draft, rendered.
 Result<Rendered> dry_run(const RunRequest& request, const Prepared& prepared);

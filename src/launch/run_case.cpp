@@ -10,6 +10,7 @@
 #include "launch/collect.h"
 #include "launch/dataset.h"
 #include "launch/follow_run.h"
+#include "launch/foreign.h"
 #include "launch/prepare.h"
 #include "launch/run_processes.h"
 #include "runs/evidence.h"
@@ -30,14 +31,54 @@ std::string package_of(const std::string& program) {
   return "slurm-client";
 }
 
-std::optional<Refusal> missing_parts(const RunRequest& request, const Prepared& prepared,
-                                     const Job& job, const Rendered& rendered, const Seams& seams) {
+/// What a foreign case needs of this machine and can't get from it, whatever is installed.
+std::optional<Refusal> unable_here(const RunRequest& request, const Prepared& prepared,
+                                   const Seams& seams) {
+  const auto& values = prepared.resolved.values;
+  if (!is_foreign(prepared.resolved) || request.target != Target::kLocal) return std::nullopt;
+  const std::string& accelerator = values.topology.accelerator;
+  if (accelerator == "cpu") return std::nullopt;
+  const std::string device = accelerator == "gpu" ? "/dev/nvidia" : "/dev/neuron";
+  int there = 0;
+  while (seams.files.exists(device + std::to_string(there))) ++there;
+  const int asked = values.topology.world();
+  if (there >= asked) return std::nullopt;
+  return Refusal{{error_at({prepared.resolved.file.string(), 0, 0}, "run-accelerator",
+                           fmt::format("the case needs {} {}{}, this machine has {}", asked,
+                                       accelerator == "gpu" ? "GPU" : "Neuron device",
+                                       asked == 1 ? "" : "s", there),
+                           "another target, or a profile that runs on CPUs, e.g. --profile smoke")},
+                 kExitUnverified};
+}
+
+/// Of the launcher: in the Python environment or in PATH.
+Findings missing_on_this_machine(const RunRequest& request, const Prepared& prepared,
+                                 const Plan& plan, const Seams& seams) {
   Findings missing;
-  if (request.trainer.empty()) {
+  if (request.target != Target::kLocal) return missing;
+  const fs::path& venv = prepared.python.directory;
+  for (const std::string& program : plan.rendered.programs) {
+    if (!venv.empty() && seams.files.exists(venv / "bin" / program)) continue;
+    if (seams.processes.find(program)) continue;
+    missing.push_back(error_at(
+        {}, "run-program", fmt::format("the program {} is missing", program),
+        venv.empty() ? "--venv DIR names a Python environment that has it"
+                     : fmt::format("it is neither in {} nor in PATH", (venv / "bin").string())));
+  }
+  return missing;
+}
+
+std::optional<Refusal> missing_parts(const RunRequest& request, const Prepared& prepared,
+                                     const Plan& plan, const Seams& seams) {
+  Findings missing;
+  if (is_foreign(prepared.resolved)) {
+    missing = missing_on_this_machine(request, prepared, plan, seams);
+  } else if (request.trainer.empty()) {
     missing.push_back(error_at({}, "run-program", "the program muster-train is not built",
                                "cmake --build build/release --target muster-train"));
   }
-  for (const std::string& program : rendered.programs) {
+  for (const std::string& program : plan.rendered.programs) {
+    if (is_foreign(prepared.resolved) && request.target == Target::kLocal) break;
     if (!seams.processes.find(program)) {
       missing.push_back(error_at({}, "run-program",
                                  fmt::format("the program {} is missing", program),
@@ -47,7 +88,7 @@ std::optional<Refusal> missing_parts(const RunRequest& request, const Prepared& 
   if (!missing.empty()) return Refusal{missing, kExitUnverified};
 
   Findings unset;
-  for (const std::string& name : job.secrets) {
+  for (const std::string& name : plan.secrets) {
     if (request.environment.count(name) == 0) {
       unset.push_back(
           error_at({prepared.resolved.file.string(), 0, 0}, "run-secret",
@@ -70,6 +111,8 @@ std::optional<Refusal> provide_data(const RunRequest& request, const Prepared& p
     if (!made) return refuse(made.error(), interrupted() ? kExitInterrupted : kExitUnverified);
     return std::nullopt;
   }
+  // What else a foreign program reads it finds itself.
+  if (is_foreign(prepared.resolved)) return std::nullopt;
   const fs::path path =
       settle_path(prepared.resolved, "data.path", data.path, request.project, request.caller);
   if (seams.files.exists(path)) return std::nullopt;
@@ -122,10 +165,10 @@ Result<runs::Run> make_run(const RunRequest& request, const Prepared& prepared,
 
 /// Knows what no record may hold: the values of the environment's secret variables, and of those
 /// that the case hands on.
-Redactor redactor_for(const RunRequest& request, const Job& job) {
+Redactor redactor_for(const RunRequest& request, const Plan& plan) {
   Redactor redactor;
   redactor.add_environment(request.environment);
-  for (const std::string& name : job.secrets) {
+  for (const std::string& name : plan.secrets) {
     const auto found = request.environment.find(name);
     if (found != request.environment.end()) redactor.add_secret(found->second);
   }
@@ -157,12 +200,15 @@ RunOutcome refused(Refusal refusal) {
 
 RunOutcome run_case(const RunRequest& request, const Prepared& prepared, const Seams& seams,
                     RunObserver& observer) {
-  const auto drafted = draft(request, prepared);
-  if (!drafted) return refused(refuse(drafted.error(), kExitBadInput));
-  const auto sketch = render(*drafted, request.target, prepared.machine);
+  if (auto unable = unable_here(request, prepared, seams)) return refused(*unable);
+  const auto sketch = draft_plan(request, prepared);
   if (!sketch) return refused(refuse(sketch.error(), kExitBadInput));
-  if (auto missing = missing_parts(request, prepared, *drafted, *sketch, seams))
-    return refused(*missing);
+  if (is_foreign(prepared.resolved)) {
+    const auto say = [&](const std::string& line) { observer.say(line); };
+    if (auto made = provide(prepared.python, seams.files, seams.processes, say); !made)
+      return refused(refuse(made.error(), interrupted() ? kExitInterrupted : kExitUnverified));
+  }
+  if (auto missing = missing_parts(request, prepared, *sketch, seams)) return refused(*missing);
   if (auto missing = provide_data(request, prepared, seams, observer)) return refused(*missing);
 
   auto store = runs::RunStore::open(request.runs, seams.clock);
@@ -179,18 +225,16 @@ RunOutcome run_case(const RunRequest& request, const Prepared& prepared, const S
     (void)run->set_state(runs::RunState::kUnknown, failure.findings.front().message);
     return refused(refuse(failure, code));
   };
-  const auto job = job_of(request, prepared, run->id(), run->directory());
-  if (!job) return abandon(job.error(), kExitBadInput);
-  const auto rendered = render(*job, request.target, prepared.machine);
-  if (!rendered) return abandon(rendered.error(), kExitBadInput);
-  const Redactor redactor = redactor_for(request, *job);
+  const auto plan = plan_run(request, prepared, run->id(), run->directory());
+  if (!plan) return abandon(plan.error(), kExitBadInput);
+  const Redactor redactor = redactor_for(request, *plan);
   const auto written =
-      write_request(request, prepared, *rendered, redactor, run->directory(), seams);
+      write_request(request, prepared, plan->rendered, redactor, run->directory(), seams);
   if (!written) return abandon(written.error(), kExitInternal);
   const auto evidence = runs::write_evidence(run->directory(), {});
   if (!evidence) return abandon(evidence.error(), kExitInternal);
   const runs::LauncherResult launched =
-      follow_run(request, prepared, *rendered, *run, seams, observer);
+      follow_run(request, prepared, plan->rendered, *run, seams, observer);
   return collect(prepared, launched, *run, redactor, seams);
 }
 

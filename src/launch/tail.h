@@ -13,7 +13,9 @@ namespace muster::launch {
 /// from its start.
 class Tail {
  public:
-  explicit Tail(std::filesystem::path path) : path_(std::move(path)) {}
+  /// `position`: where to start.
+  explicit Tail(std::filesystem::path path, std::uint64_t position = 0)
+      : path_(std::move(path)), position_(position) {}
 
   /// Lines completed since the last call, without their line breaks.
   std::vector<std::string> lines();

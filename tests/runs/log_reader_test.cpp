@@ -17,9 +17,16 @@ const LogPatterns& patterns(const std::string& library = "fsdp") {
       *facts::load_log_patterns(real_file_system(), muster::testing::source_dir());
   static std::map<std::string, LogPatterns> made;
   auto found = made.find(library);
-  if (found == made.end())
-    found = made.emplace(library, std::move(*LogPatterns::make(rows, "pytorch", library))).first;
+  if (found == made.end()) {
+    auto one = LogPatterns::make(rows, "pytorch", library);
+    found = made.emplace(library, std::move(*one)).first;
+  }
   return found->second;
+}
+
+Regex regex(const char* pattern) {
+  auto compiled = Regex::compile(pattern);
+  return std::move(*compiled);
 }
 
 std::vector<RankedEvent> read(const std::string& log, LogContext context = {0, 2, {}, nullptr},
@@ -74,8 +81,8 @@ struct Logs {
       ++rank;
     }
     std::map<std::string, Check> checks;
-    for (const Check& check : runs::judge(asked, ranks, launcher).checks())
-      checks[check.name] = check;
+    const Verdict verdict = runs::judge(asked, ranks, launcher);
+    for (const Check& check : verdict.checks()) checks[check.name] = check;
     return checks;
   }
 };
@@ -174,16 +181,16 @@ TEST(LogReader, ACommonLogIsSharedOutByWhatItsLinesSay) {
 }
 
 TEST(LogReader, ThePatternOfTheCaseFillsWhatNoOtherReads) {
-  const Regex asked = std::move(*Regex::compile(R"(cost is ([\d.]+))"));
+  const Regex asked = regex(R"(cost is ([\d.]+))");
   const LogContext context{0, 2, {}, &asked};
   auto events = read("cost is 3.5\ncost is 3.25\n", context);
   ASSERT_EQ(of_kind(events, "step").size(), 2u);
   EXPECT_EQ(of_kind(events, "step")[1]["loss"], 3.25);
   EXPECT_EQ(events.back().event["asked_pattern"], true);
   // With a number of its own it goes before the others; without one it does not count twice.
-  const Regex numbered = std::move(*Regex::compile(R"(Batch (?<step>\d+) Loss: (?<loss>[\d.]+))"));
+  const Regex numbered = regex(R"(Batch (?<step>\d+) Loss: (?<loss>[\d.]+))");
   EXPECT_EQ(of_kind(read(step_line(1, 2), {0, 2, {}, &numbered}), "step").size(), 1u);
-  const Regex bare = std::move(*Regex::compile(R"(Loss: ([\d.]+))"));
+  const Regex bare = regex(R"(Loss: ([\d.]+))");
   events = read(step_line(0, 2) + step_line(1, 1), {0, 2, {}, &bare});
   ASSERT_EQ(of_kind(events, "step").size(), 2u);
   EXPECT_EQ(of_kind(events, "step")[1]["step"], 2);
