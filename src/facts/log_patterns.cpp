@@ -70,7 +70,7 @@ const std::vector<std::string>& log_fields() {
                                                    "hash",
                                                    "tokens_per_second",
                                                    "path",
-                                                   "value",
+                                                   "transport",
                                                    "tokens_per_second_rank"};
   return kFields;
 }

@@ -277,6 +277,8 @@ void LogReader::take_joined(const CompiledPattern& pattern, const LogFields& fie
   json joined = {{"event", "joined"}, {"by", pattern.row.name}};
   const char* what = pattern.row.kind == facts::LineKind::kFabric ? "fabric" : "transport";
   if (!pattern.row.value.empty()) joined[what] = pattern.row.value;
+  if (const auto says = fields.find("transport"); says != fields.end())
+    joined["transport"] = says->second;
   long long world = whole(fields, "world").value_or(0);
   if (const auto peers = whole(fields, "peers")) world = *peers + 1;
   // Groups within the world have a world of their own: the largest is the one that counts.

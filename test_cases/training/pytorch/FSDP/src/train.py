@@ -60,7 +60,8 @@ def train(args, rank, world, device):
     say = log.info if rank == 0 else (lambda *_: None)
     torch.manual_seed(args.seed + rank)
     model, total, active = build_model(args, build_mesh(args, device.type, world), device)
-    say("%s with %.2f B parameters (%d), world of %d on %s", args.model_type, total / 1e9, total, world, device.type)
+    log.info("Rank %d: world of %d on %s over %s", rank, world, device.type, dist.get_backend())
+    say("%s with %.2f B parameters (%d)", args.model_type, total / 1e9, total)
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr, betas=(args.beta1, args.beta2),
                                   weight_decay=args.weight_decay)
     stream, validation = make_streams(args, rank, world)

@@ -127,6 +127,7 @@ def main():
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if on_gpu else "gloo", timeout=datetime.timedelta(seconds=args.timeout))
     rank, world = dist.get_rank(), dist.get_world_size()
+    say(f"Rank {rank}: world of {world} on {device.type} over {dist.get_backend()}")
 
     torch.manual_seed(args.seed)  # the same weights everywhere; DDP broadcasts rank 0's all the same
     images, labels = idx.load(args.data, "train", args.samples)
