@@ -138,7 +138,7 @@ class Run {
 }  // namespace
 
 const std::vector<Checker>& checkers() {
-  static const std::vector<Checker> kCheckers = {kManifestChecker, kSbatchChecker};
+  static const std::vector<Checker> kCheckers = {kManifestChecker, kSbatchChecker, kKubernetesChecker};
   return kCheckers;
 }
 

@@ -42,6 +42,10 @@ extern const Checker kManifestChecker;
 /// #SBATCH directives.
 extern const Checker kSbatchChecker;
 
+/// The checker of Kubernetes objects (kubernetes_objects.h): YAML with `apiVersion:` and `kind:`
+/// that is not Muster's.
+extern const Checker kKubernetesChecker;
+
 struct Report {
   std::vector<std::pair<std::filesystem::path, const char*>> checked;  ///< file and checker
   Findings findings;
