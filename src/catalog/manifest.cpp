@@ -44,6 +44,8 @@ const std::vector<ManifestKind>& manifest_kinds() {
       {"Case", "case.schema.json", "Muster case", case_schema, case_findings},
       {"Datasets", "datasets.schema.json", "Muster data sets", facts::datasets_schema,
        facts_findings<facts::check_datasets>},
+      {"EndOfLife", "end-of-life.schema.json", "Muster images out of support",
+       facts::end_of_life_schema, facts_findings<facts::check_end_of_life>},
       {"Environment", "environment.schema.json", "Muster environment rules",
        facts::environment_schema, facts_findings<facts::check_environment>},
       {"Instances", "instances.schema.json", "Muster instance types", facts::instances_schema,

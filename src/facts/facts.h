@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/schema.h"
 #include "facts/datasets.h"
+#include "facts/end_of_life.h"
 #include "facts/environment.h"
 #include "facts/instances.h"
 #include "facts/models.h"
@@ -25,6 +26,7 @@ struct Facts {
   Floors floors;
   EnvironmentRules environment;
   SlurmOptions slurm;
+  EndOfLife end_of_life;
 };
 
 /// Where an installation keeps its facts and cases: share/muster beside the program's bin.
@@ -36,6 +38,7 @@ Result<Facts> load_facts(const FileSystem& files, const std::filesystem::path& r
 
 const Schema& instances_schema();
 const Schema& datasets_schema();
+const Schema& end_of_life_schema();
 const Schema& environment_schema();
 const Schema& models_schema();
 const Schema& log_patterns_schema();
@@ -45,6 +48,7 @@ const Schema& versions_schema();
 // What the schemas can't say; expect a document without schema findings.
 Findings check_instances(const Node& document);
 Findings check_datasets(const Node& document);
+Findings check_end_of_life(const Node& document);
 Findings check_environment(const Node& document);
 Findings check_models(const Node& document);
 Findings check_log_patterns(const Node& document);

@@ -23,7 +23,7 @@ bool is_document(const fs::path& path) {
 bool may_be_checked(const fs::path& path) {
   const std::string extension = path.extension().string();
   return is_document(path) || extension == ".sbatch" || extension == ".slurm" ||
-         extension == ".sh" || extension == ".bash";
+         extension == ".sh" || extension == ".bash" || is_dockerfile_name(path.filename().string());
 }
 
 bool is_skipped(const std::string& folder) {
@@ -138,7 +138,8 @@ class Run {
 }  // namespace
 
 const std::vector<Checker>& checkers() {
-  static const std::vector<Checker> kCheckers = {kManifestChecker, kSbatchChecker, kKubernetesChecker};
+  static const std::vector<Checker> kCheckers = {kManifestChecker, kSbatchChecker,
+                                                 kDockerfileChecker, kKubernetesChecker};
   return kCheckers;
 }
 

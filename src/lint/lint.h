@@ -42,6 +42,13 @@ extern const Checker kManifestChecker;
 /// #SBATCH directives.
 extern const Checker kSbatchChecker;
 
+/// The checker of Dockerfiles (dockerfile_rules.h): Dockerfile, Dockerfile.*, *.Dockerfile and the
+/// same with other spellings.
+extern const Checker kDockerfileChecker;
+
+/// Whether a file of this name is a Dockerfile.
+bool is_dockerfile_name(const std::string& name);
+
 /// The checker of Kubernetes objects (kubernetes_objects.h): YAML with `apiVersion:` and `kind:`
 /// that is not Muster's.
 extern const Checker kKubernetesChecker;
