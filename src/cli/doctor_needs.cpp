@@ -60,6 +60,18 @@ const std::vector<Capability>& capabilities() {
            program("King James text", {"bible"}, {}, "", {"bible-kjv"}),
        },
        true},
+      {"frameworks",
+       "run cases of other frameworks on this machine",
+       {
+           program("Python", {"python3"}, {"--version"}, "3.10", {"python3"}),
+           library("Python's venv",
+                   {"lib/python3.11/ensurepip/__init__.py", "lib/python3.12/ensurepip/__init__.py",
+                    "lib/python3.13/ensurepip/__init__.py"},
+                   "python3-venv"),
+           library("Fashion-MNIST", {"share/datasets/fashion-mnist/train-images-idx3-ubyte.gz"},
+                   "dataset-fashion-mnist"),
+       },
+       false},
       {"slurm",
        "submit cases to Slurm",
        {
