@@ -1,0 +1,12 @@
+#!/bin/bash
+# Weights of Hugging Face as a checkpoint of Megatron: convert.sh HF_FOLDER OUT
+set -euo pipefail
+from=$1 to=$2
+name=$(basename "$from" | tr '[:upper:]' '[:lower:]')
+if [ -e "$to/latest_checkpointed_iteration.txt" ]; then
+  echo "$to is there already"
+  exit 0
+fi
+# shellcheck disable=SC1090  # sets MODEL_ARGS for the model
+source "/slime/scripts/models/$name.sh"
+torchrun --standalone --nproc_per_node=8 /slime/tools/convert_hf_to_torch_dist.py "${MODEL_ARGS[@]}" --hf-checkpoint "$from" --save "$to"
