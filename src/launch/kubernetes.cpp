@@ -1,9 +1,12 @@
 #include "launch/kubernetes.h"
 
-#include <functional>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "launch/kubernetes_objects.h"
 
@@ -29,6 +32,33 @@ const std::map<std::string, Renderer>& renderers() {
       {"InferenceEndpointConfig", inference_endpoint},
   };
   return kRenderers;
+}
+
+// The limit of the step whose file is the i-th.
+double step_limit(const catalog::ResolvedCase& resolved, std::size_t i, std::ptrdiff_t before) {
+  const bool after = i > static_cast<std::size_t>(before);
+  std::size_t nth = after ? i - static_cast<std::size_t>(before) - 1 : i;
+  for (const catalog::Step& step : resolved.values.steps) {
+    if (step.after == after && nth-- == 0) return step.timeout;
+  }
+  return resolved.values.expect.timeout;
+}
+
+// What kubectl waits for until an object of the kind has done its work.
+std::string own_completion(const std::string& object, const std::string& name) {
+  static const std::map<std::string, std::string> kWaits = {
+      {"PyTorchJob", "condition=Succeeded pytorchjob"},
+      {"MPIJob", "condition=Succeeded mpijob"},
+      {"JobSet", "condition=Completed jobset"},
+      {"IndexedJob", "condition=Complete job"},
+      {"TrainJob", "condition=Complete trainjob"},
+      {"RayJob", "jsonpath={.status.jobStatus}=SUCCEEDED rayjob"},
+      {"HyperPodPyTorchJob", "condition=Completed hyperpodpytorchjob"},
+  };
+  if (object == "RayCluster") return fmt::format("--for=condition=Complete job/{}-submit", name);
+  const auto found = kWaits.find(object);
+  return found == kWaits.end() ? fmt::format("--for=create {}/{}", object, name)
+                               : fmt::format("--for={}/{}", found->second, name);
 }
 
 Word literal(std::string text) {
@@ -97,6 +127,36 @@ Result<std::vector<RenderedFile>> render_kubernetes(const Workload& workload,
   add(workload.object_name, renderers().at(target->object)(site));
   add_steps(true);
   return files;
+}
+
+std::vector<std::string> kubernetes_submission(const std::vector<RenderedFile>& files,
+                                               const catalog::ResolvedCase& resolved,
+                                               bool hyperpod) {
+  const auto apply = [](const RenderedFile& file) {
+    return std::vector<std::string>{"kubectl", "apply", "--server-side", "-f", file.path};
+  };
+  if (files.size() == 1) return apply(files.front());
+  const auto& steps = resolved.values.steps;
+  const auto before = std::count_if(steps.begin(), steps.end(),
+                                    [](const catalog::Step& step) { return !step.after; });
+  const catalog::KubernetesTarget& target =
+      hyperpod ? *resolved.values.targets.hyperpod_eks : *resolved.values.targets.kubernetes;
+  const std::string name = object_name_of(resolved.values.name);
+  std::string script;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    script += fmt::format("{}{}", i > 0 ? "\n" : "", fmt::join(apply(files[i]), " "));
+    // What comes next must find this one's results; the last one is left to whoever follows it.
+    if (i + 1 == files.size()) break;
+    const bool own = i == static_cast<std::size_t>(before);
+    const std::string what =
+        own ? own_completion(target.object, name)
+            : fmt::format("--for=condition=Complete job/{}",
+                          std::filesystem::path(files[i].path).stem().string());
+    const double limit = own ? resolved.values.expect.timeout : step_limit(resolved, i, before);
+    script += fmt::format("\nkubectl wait --namespace={} --timeout={}s {}", target.object_namespace,
+                          static_cast<long>(std::ceil(limit)), what);
+  }
+  return {"sh", "-ec", script};
 }
 
 }  // namespace muster::launch

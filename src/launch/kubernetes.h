@@ -23,4 +23,10 @@ Result<std::vector<RenderedFile>> render_kubernetes(const Workload& workload,
                                                     const catalog::ResolvedCase& resolved,
                                                     bool hyperpod);
 
+/// The command that submits the files in their order, in the folder that holds them: at once where
+/// there is one; else each after the step before it has completed.
+std::vector<std::string> kubernetes_submission(const std::vector<RenderedFile>& files,
+                                               const catalog::ResolvedCase& resolved,
+                                               bool hyperpod);
+
 }  // namespace muster::launch

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "base/schema.h"
-#include "launch/shell.h"
 
 namespace muster::launch {
 namespace {
@@ -108,7 +107,7 @@ KubePart step_part(const KubeSite& site, const catalog::Step& step) {
   part.container = step.name;
   part.app = step.name;
   part.image = step.image.empty() ? site.workload.image : step.image;
-  for (const std::string& word : step.command) part.command.push_back({word, false});
+  part.command = step_words(step);
   part.resources.accelerator = site.workload.resources.accelerator;
   part.resources.accelerators = step.accelerators;
   part.resources.cpu = step.cpu;
@@ -123,7 +122,7 @@ KubePart service_part(const KubeSite& site, const catalog::Service& service) {
   part.container = service.name;
   part.app = service.name;
   part.image = service.image.empty() ? site.workload.image : service.image;
-  for (const std::string& word : service.command) part.command.push_back({word, false});
+  for (const std::string& word : service.command) part.command.push_back(manifest_word(word));
   if (service.command.empty()) part.command = site.workload.command;
   const NodeResources& whole = site.workload.resources;
   part.resources.accelerator = whole.accelerator;
@@ -202,15 +201,6 @@ KubeMap container_resources(const KubeSite&, const NodeResources& resources) {
   return both;
 }
 
-std::string shell_line(const std::vector<Word>& words) {
-  std::string line;
-  for (const Word& word : words) {
-    if (!line.empty()) line += ' ';
-    line += word.shell ? '"' + word.text + '"' : shell_quote(word.text);
-  }
-  return line;
-}
-
 Node container_command(const std::vector<Word>& words, const std::vector<std::string>& before,
                        const std::vector<std::string>& unset) {
   if (words.empty()) return Node::null({});
@@ -221,7 +211,7 @@ Node container_command(const std::vector<Word>& words, const std::vector<std::st
   }
   std::vector<std::string> lines = before;
   if (!unset.empty()) lines.push_back(fmt::format("unset {}", fmt::join(unset, " ")));
-  lines.push_back("exec " + shell_line(words));
+  lines.push_back("exec " + shell_lines(words));
   return kube_texts({"/bin/sh", "-c", kube_literal(fmt::format("{}", fmt::join(lines, "\n")))});
 }
 
@@ -239,6 +229,11 @@ std::vector<std::string> wait_for_nodes(const std::string& list, double limit) {
       "  done",
       "done",
   };
+}
+
+std::string node_started(const KubeSite& site, const std::string& rank) {
+  return fmt::format("echo \"{}{} of {} started, {} processes, on $(uname -n)\"", kNodeStarted,
+                     rank, site.workload.nodes, site.workload.processes);
 }
 
 KubeMap container_of(const KubeSite& site, const KubePart& part) {

@@ -86,7 +86,7 @@ std::vector<std::string> wait_for_nodes(const std::string& list, double limit);
 /// What `wait_for_nodes` ends a container with: the job fails at once, without a retry.
 inline constexpr int kNodeMissing = 124;
 
-/// Words as one line of shell.
-std::string shell_line(const std::vector<Word>& words);
+/// The line of shell that says that a node's part of the job starts; `rank` is shell.
+std::string node_started(const KubeSite& site, const std::string& rank);
 
 }  // namespace muster::launch

@@ -1,6 +1,7 @@
 // Ray on Kubernetes: the head is node 0 of the workload, the worker group the others.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,14 +19,13 @@ KubePart ray_part(const KubeSite& site, const std::string& container) {
   return part;
 }
 
-// The program that Ray runs: what follows `ray job submit … --` where the launcher wrote that.
-std::vector<Word> ray_program(const KubeSite& site) {
-  const std::vector<Word>& words = site.workload.command;
-  const bool submits = words.size() > 3 && words[0].text == "ray" && words[1].text == "job";
-  if (!submits) return words;
-  const auto dashes =
-      std::find_if(words.begin(), words.end(), [](const Word& w) { return w.text == "--"; });
-  return dashes == words.end() ? words : std::vector<Word>(dashes + 1, words.end());
+// The program alone: who submits it is the operator, or the Job beside the cluster.
+std::string ray_program(const KubeSite& site) {
+  std::string line;
+  for (const Word& word : program_words(site.resolved)) {
+    line += (line.empty() ? "" : " ") + shell_text(word);
+  }
+  return line;
 }
 
 Node head_template(const KubeSite& site) {
@@ -93,7 +93,7 @@ std::vector<std::string> wait_for_cluster(const KubeSite& site, const std::strin
 std::vector<Node> ray_job(const KubeSite& site) {
   const Workload& workload = site.workload;
   KubeMap spec;
-  spec.set("entrypoint", kube_literal(shell_line(ray_program(site))))
+  spec.set("entrypoint", kube_literal(ray_program(site)))
       .set("submissionMode", "K8sJobMode")
       .set("shutdownAfterJobFinishes", true)
       .set("ttlSecondsAfterFinished", 600)
@@ -111,7 +111,7 @@ std::vector<Node> ray_cluster(const KubeSite& site) {
   KubePart part = main_part(site, "submit");
   part.app = "submit";
   part.command = {{"ray", false}, {"job", false}, {"submit", false}, {"--", false}};
-  for (const Word& word : ray_program(site)) part.command.push_back(word);
+  for (const Word& word : program_words(site.resolved)) part.command.push_back(word);
   part.before = wait_for_cluster(site, address);
   part.resources = {};
   part.resources.cpu = 1;

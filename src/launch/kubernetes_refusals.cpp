@@ -138,11 +138,12 @@ class Refusals {
       refuse("launcher", fmt::format("hyperpodrun has no operator to ask in a {}", object_),
              "object: HyperPodPyTorchJob on hyperpod-eks, or launcher: torchrun");
     }
-    if (is({"HyperPodPyTorchJob"}) && site_.values().launcher != "hyperpodrun") {
+    if (is({"HyperPodPyTorchJob"}) && site_.values().launcher != "hyperpodrun" &&
+        site_.values().launcher != "torchrun") {
       refuse("launcher",
              fmt::format("the agent of a HyperPodPyTorchJob is hyperpodrun, not {}",
                          site_.values().launcher),
-             "launcher: hyperpodrun, or object: PyTorchJob");
+             "launcher: torchrun, or object: PyTorchJob");
     }
     if (site_.values().rendezvous.backend == "etcd") {
       refuse("rendezvous.backend", "etcd needs a server beside the job; c10d does without",
@@ -195,16 +196,15 @@ class Refusals {
     if (is({"RayService"}) && site_.values().entrypoint.module.empty()) {
       refuse("entrypoint", "a RayService imports an application", "entrypoint.module: MODULE:APP");
     }
-    if (site_.workload.resilience.hang && !is({"HyperPodPyTorchJob"})) {
-      refuse("resilience.hang", fmt::format("a {} does not watch logs", object_),
-             "object: HyperPodPyTorchJob");
-    }
-    if (site_.workload.resilience.hang && site_.values().expect.pattern.empty()) {
+    if (is({"HyperPodPyTorchJob"}) && site_.workload.resilience.hang &&
+        site_.values().expect.pattern.empty()) {
       refuse("resilience.hang", "a hang is seen by lines of expect.pattern, which is not there");
     }
-    if (site_.workload.resilience.auto_resume && serves()) {
-      refuse("resilience.auto_resume",
-             fmt::format("a {} starts its pods again by itself", object_));
+    const auto& steps = site_.values().steps;
+    if (serves() && std::any_of(steps.begin(), steps.end(),
+                                [](const catalog::Step& step) { return step.after; })) {
+      refuse("steps", fmt::format("no step comes after a {}, which does not end", object_),
+             "when: before");
     }
     if (is({"InferenceEndpointConfig"}) && site_.workload.instance_type.empty()) {
       refuse("topology", "an InferenceEndpointConfig names its instance type",

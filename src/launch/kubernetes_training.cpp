@@ -62,6 +62,14 @@ KubeMap indexed_job_spec(const KubeSite& site, const KubePart& part, int backoff
   return spec;
 }
 
+// Before the command of a node: all have come, and the log says so.
+std::vector<std::string> start_lines(const KubeSite& site, const std::string& nodes,
+                                     const std::string& rank) {
+  std::vector<std::string> lines = wait_for_nodes(nodes, site.workload.start_timeout);
+  lines.push_back(node_started(site, rank));
+  return lines;
+}
+
 KubeMap run_policy(const KubeSite& site) {
   KubeMap policy;
   policy.set("activeDeadlineSeconds", seconds(site.workload.timeout))
@@ -76,6 +84,16 @@ KubeMap replica_spec(const KubeSite& site, KubePart part, int replicas) {
       .set("restartPolicy", retries(site) > 0 ? "OnFailure" : "Never")
       .set("template", pod_template(site, part));
   return spec;
+}
+
+// The operator's agent takes torchrun's place: it is the one that the operator talks to.
+std::vector<Word> agent_command(const KubeSite& site) {
+  if (site.values().launcher != "torchrun") return site.workload.command;
+  catalog::ResolvedCase asked = site.resolved;
+  asked.values.launcher = "hyperpodrun";
+  auto words = launcher_command(
+      asked, kubernetes_endpoint(asked.values, site.workload.object_name, site.hyperpod));
+  return words ? *words : site.workload.command;
 }
 
 std::string hang_pattern(const KubeSite& site) {
@@ -95,7 +113,7 @@ std::vector<Node> pytorch_job(const KubeSite& site) {
     const std::string others =
         elastic ? numbered(workers, "", needed(workload))
                 : workload.object_name + "-master-0 " + numbered(workers, "", workload.nodes - 1);
-    part.before = wait_for_nodes(others, workload.start_timeout);
+    part.before = start_lines(site, others, elastic ? "${HOSTNAME##*-}" : "$RANK");
   }
   KubeMap spec;
   if (elastic) {
@@ -155,9 +173,10 @@ std::vector<Node> job_set(const KubeSite& site) {
   KubePart part = main_part(site, "node");
   part.restart_policy = "Never";
   if (workload.nodes > 1) {
-    part.before = wait_for_nodes(
+    part.before = start_lines(
+        site,
         numbered(workload.object_name + "-node-0-", "." + workload.object_name, workload.nodes),
-        workload.start_timeout);
+        "$JOB_COMPLETION_INDEX");
   }
   KubeMap job;
   job.set("name", "node")
@@ -185,9 +204,9 @@ std::vector<Node> indexed_job(const KubeSite& site) {
   part.restart_policy = "Never";
   part.subdomain = workload.object_name;
   if (workload.nodes > 1) {
-    part.before = wait_for_nodes(
-        numbered(workload.object_name + "-", "." + workload.object_name, workload.nodes),
-        workload.start_timeout);
+    part.before = start_lines(
+        site, numbered(workload.object_name + "-", "." + workload.object_name, workload.nodes),
+        "$JOB_COMPLETION_INDEX");
   }
   KubeMap port;
   port.set("name", "rendezvous").set("port", site.values().rendezvous.port);
@@ -206,9 +225,10 @@ std::vector<Node> train_job(const KubeSite& site) {
   KubePart part = main_part(site, "node");
   part.restart_policy = "Never";
   if (workload.nodes > 1) {
-    part.before = wait_for_nodes(
+    part.before = start_lines(
+        site,
         numbered(workload.object_name + "-node-0-", "." + workload.object_name, workload.nodes),
-        workload.start_timeout);
+        "$JOB_COMPLETION_INDEX");
   }
   KubeMap job_spec;
   job_spec.set("backoffLimit", retries(site))
@@ -251,6 +271,7 @@ std::vector<Node> train_job(const KubeSite& site) {
 std::vector<Node> hyperpod_pytorch_job(const KubeSite& site) {
   const Workload& workload = site.workload;
   KubePart part = main_part(site, "pytorch");
+  part.command = agent_command(site);
   KubeMap policy;
   policy.set("activeDeadlineSeconds", seconds(workload.timeout))
       .set("startupDeadlineSeconds", seconds(workload.start_timeout))
