@@ -7,9 +7,12 @@
 #include <CLI/CLI.hpp>
 
 #include "base/output.h"
+#include "catalog/case.h"
 #include "catalog/manifest.h"
+#include "cli/case_page.h"
 #include "cli/context.h"
 #include "cli/engine_program.h"
+#include "launch/committed.h"
 #include "launch/prepare.h"
 
 namespace muster::cli {
@@ -99,6 +102,17 @@ struct CaseRequest {
   std::vector<std::string> settings;
 };
 
+// What the case keeps beside its manifest; for native cases and the local target, which keep
+// nothing, what a run would start.
+Result<launch::Rendered> render_prepared(const Context& context, const launch::RunRequest& run,
+                                         const launch::Prepared& prepared) {
+  if (prepared.resolved.values.launcher == "native" || run.target == launch::Target::kLocal)
+    return launch::dry_run(run, prepared);
+  const auto known = facts::load_facts(context.files, context.project());
+  if (!known) return known.error();
+  return launch::render_kept(prepared.resolved, run.target, *known);
+}
+
 void render_case(Context& context, const CaseRequest& request, const Where& where) {
   if (!is_usable(context, where)) return;
   launch::RunRequest run;
@@ -125,7 +139,7 @@ void render_case(Context& context, const CaseRequest& request, const Where& wher
   const auto prepared =
       launch::prepare(run, {context.files, context.processes, context.clock}, refusal);
   if (!prepared) return context.fail(refusal.findings, refusal.code);
-  const auto rendered = launch::dry_run(run, *prepared);
+  const auto rendered = render_prepared(context, run, *prepared);
   if (!rendered) return context.fail(rendered.findings(), kExitBadInput);
 
   std::vector<File> files;
@@ -137,6 +151,57 @@ void render_case(Context& context, const CaseRequest& request, const Where& wher
   output.data["command"] = rendered->command;
   output.text = fmt::format("# ==> command <==\n{}\n", fmt::join(rendered->command, " "));
   deliver(context, files, where, std::move(output));
+}
+
+// All files that cases keep, written where they are kept, or compared with what is there.
+void render_all(Context& context, bool check) {
+  const auto kept = launch::kept_files(context.files, context.project());
+  if (!kept) return context.fail(kept.findings(), kExitBadInput);
+  Findings findings;
+  Output output;
+  output.name = "render";
+  output.text = "";
+  const auto differ = [&](const fs::path& path, const char* message) {
+    findings.push_back(error_at({path.string(), 1, 1}, "render-differs", message,
+                                "muster render --all writes it"));
+  };
+  for (const launch::KeptFile& file : kept->files) {
+    const auto text = context.files.read(file.path);
+    if (text && *text == file.content) continue;
+    if (check) {
+      differ(file.path, text ? "differs from what is rendered" : "is not there");
+      continue;
+    }
+    const auto written = context.files.write(file.path, file.content, file.executable);
+    if (!written) return context.fail(written.findings(), kExitBadInput);
+    *output.text += file.path.string() + "\n";
+  }
+  for (const fs::path& stray : kept->strays) {
+    if (check) {
+      differ(stray, "is rendered from no manifest any more");
+      continue;
+    }
+    const auto removed = context.files.remove_all(stray);
+    if (!removed) return context.fail(removed.findings(), kExitBadInput);
+    *output.text += stray.string() + " (removed)\n";
+  }
+  output.data["cases"] = kept->cases;
+  output.data["files"] = kept->files.size();
+  output.data["differs"] = !findings.empty();
+  output.data["findings"] = to_json(findings);
+  output.judges = check;
+  output.findings = findings;
+  for (const Finding& finding : findings) *output.text += to_string(finding) + "\n";
+  *output.text += fmt::format("{} files of {} cases\n", kept->files.size(), kept->cases);
+  context.print(output);
+  if (!findings.empty() && context.exit_code == kExitOk) context.exit_code = kExitDiffers;
+}
+
+void render_index(Context& context, const Where& where) {
+  if (!is_usable(context, where)) return;
+  const auto entries = catalog::list_cases(context.files, context.project());
+  if (!entries) return context.fail(entries.findings(), kExitBadInput);
+  deliver(context, {{"cases.md", case_page(*entries)}}, where, {});
 }
 
 void render_schemas(Context& context, const Where& where) {
@@ -153,7 +218,20 @@ void render_schemas(Context& context, const Where& where) {
 void add_render(CLI::App& root, Context& context) {
   CLI::App* sub = root.add_subcommand("render", "The files that are made from a manifest");
   sub->group("Look");
-  sub->require_subcommand(1);
+  sub->require_subcommand(0, 1);
+  struct All {
+    bool all = false, check = false;
+  };
+  auto all = std::make_shared<All>();
+  sub->add_flag("--all", all->all, "Write the launch files that all cases keep, beside each");
+  sub->add_flag("--check", all->check,
+                "With --all: compare with the files that are there; exit code 5 when they differ");
+  sub->footer("Example:\n  muster render --all --check");
+  sub->callback([&context, sub, all] {
+    if (!sub->get_subcommands().empty()) return;
+    if (all->all) return render_all(context, all->check);
+    throw CLI::RequiredError("What to render: a subcommand, or --all");
+  });
 
   CLI::App* of_case = sub->add_subcommand("case", "What a case starts on a target");
   auto request = std::make_shared<CaseRequest>();
@@ -161,7 +239,9 @@ void add_render(CLI::App& root, Context& context) {
   of_case->add_option("name", request->name, "Name or path of the case")
       ->required()
       ->type_name("NAME");
-  of_case->add_option("--target", request->target, "Where it would run: local, slurm")
+  of_case
+      ->add_option("--target", request->target,
+                   "Where it would run: local, slurm, kubernetes, hyperpod-eks, batch")
       ->type_name("TARGET");
   of_case->add_option("--profile", request->profile, "Profile of the case")->type_name("PROFILE");
   of_case
@@ -180,6 +260,13 @@ void add_render(CLI::App& root, Context& context) {
   add_where(of_schemas, schemas_where);
   of_schemas->footer("Example:\n  muster render schemas --out docs/schema --check");
   of_schemas->callback([&context, schemas_where] { render_schemas(context, *schemas_where); });
+
+  CLI::App* of_index =
+      sub->add_subcommand("index", "The page of the documentation that lists all cases");
+  auto index_where = std::make_shared<Where>();
+  add_where(of_index, index_where);
+  of_index->footer("Example:\n  muster render index --out docs --check");
+  of_index->callback([&context, index_where] { render_index(context, *index_where); });
 }
 
 }  // namespace muster::cli

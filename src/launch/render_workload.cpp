@@ -1,20 +1,10 @@
 #include "launch/render_workload.h"
 
+#include "launch/batch.h"
 #include "launch/kubernetes.h"
+#include "launch/slurm_script.h"
 
 namespace muster::launch {
-namespace {
-
-/// A target whose renderer is not there.
-Failure not_rendered(const catalog::ResolvedCase& resolved, Target target) {
-  return Failure(
-      error_at({resolved.file.string(), 0, 0}, "launch-target",
-               std::string("cases of other launchers than native are not rendered for ") +
-                   to_string(target) + " by this version"));
-}
-
-}  // namespace
-
 Result<Rendered> render_workload(const Workload& workload, const catalog::ResolvedCase& resolved,
                                  Target target) {
   if (target == Target::kKubernetes || target == Target::kHyperpodEks) {
@@ -30,7 +20,11 @@ Result<Rendered> render_workload(const Workload& workload, const catalog::Resolv
     rendered.programs = {"kubectl"};
     return rendered;
   }
-  return not_rendered(resolved, target);
+  if (target == Target::kSlurm) return render_slurm_workload(workload, resolved);
+  if (target == Target::kBatch) return render_batch(workload, resolved);
+  return Failure(error_at({resolved.file.string(), 0, 0}, "launch-target",
+                          "what runs on this machine is made when it runs",
+                          "muster run --target local --dry-run"));
 }
 
 }  // namespace muster::launch

@@ -3,14 +3,21 @@
 #include <cctype>
 #include <utility>
 
-#include "catalog/references.h"
 #include "launch/shell.h"
+#include "launch/variables.h"
 #include "launch/workload.h"
 
 namespace muster::launch {
 namespace {
 
-/// Length of "${NAME}" at `at`, NAME being a variable's name in upper case; 0 when there is none.
+void replace_all(std::string& text, const std::string& what, const std::string& with) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
+}
+
+}  // namespace
+
 std::size_t variable_length(const std::string& text, std::size_t at) {
   if (text.compare(at, 2, "${") != 0) return 0;
   std::size_t end = at + 2;
@@ -22,13 +29,15 @@ std::size_t variable_length(const std::string& text, std::size_t at) {
   return named && end < text.size() && text[end] == '}' ? end + 1 - at : 0;
 }
 
-void replace_all(std::string& text, const std::string& what, const std::string& with) {
-  for (std::size_t at = text.find(what); at != std::string::npos;
-       at = text.find(what, at + with.size()))
-    text.replace(at, what.size(), with);
+std::vector<std::string> variables_of(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = variable_length(text, at);
+    if (length > 0) names.push_back(text.substr(at + 2, length - 3));
+    at += std::max<std::size_t>(length, 1);
+  }
+  return names;
 }
-
-}  // namespace
 
 Word manifest_word(const std::string& text) {
   std::string settled = text;

@@ -1,0 +1,82 @@
+#include "launch/committed.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/document.h"
+#include "launch/render_workload.h"
+#include "launch/workload.h"
+
+namespace muster::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+void render_all_targets(const catalog::ResolvedCase& resolved, const facts::Facts& known,
+                        const FileSystem& files, Kept& kept, Findings& findings) {
+  const fs::path folder = resolved.file.parent_path();
+  std::set<fs::path> rendered_paths;
+  for (const Target target : all_targets()) {
+    if (!is_kept(resolved.values, target)) continue;
+    const auto rendered = render_kept(resolved, target, known);
+    if (!rendered) {
+      findings.insert(findings.end(), rendered.findings().begin(), rendered.findings().end());
+      continue;
+    }
+    for (const RenderedFile& file : rendered->files) {
+      rendered_paths.insert(folder / file.path);
+      kept.files.push_back({folder / file.path, file.content, file.executable});
+    }
+  }
+  for (const Target target : all_targets()) {
+    if (target == Target::kLocal) continue;
+    const auto names = files.list(folder / to_string(target));
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      const fs::path path = folder / to_string(target) / name;
+      if (rendered_paths.count(path) == 0) kept.strays.push_back(path);
+    }
+  }
+}
+
+}  // namespace
+
+Result<Rendered> render_kept(const catalog::ResolvedCase& resolved, Target target,
+                             const facts::Facts& known) {
+  const auto workload = plan_workload(resolved, target, known, "");
+  if (!workload) return workload.error();
+  return render_workload(*workload, resolved, target);
+}
+
+bool is_kept(const catalog::Case& values, Target target) {
+  return values.launcher != "native" && target != Target::kLocal && declares(values, target);
+}
+
+Result<Kept> kept_files(const FileSystem& files, const fs::path& project) {
+  const auto entries = catalog::list_cases(files, project);
+  if (!entries) return entries.error();
+  const auto known = facts::load_facts(files, project);
+  if (!known) return known.error();
+  Kept kept;
+  Findings findings;
+  for (const catalog::CaseEntry& entry : *entries) {
+    const auto text = files.read(entry.file);
+    const auto document =
+        text ? parse_yaml(*text, entry.file.string()) : Result<Node>(text.error());
+    auto resolved = document ? catalog::resolve(*document, entry.name, "", {}, *known)
+                             : Result<catalog::ResolvedCase>(document.error());
+    if (!resolved) {
+      findings.insert(findings.end(), resolved.findings().begin(), resolved.findings().end());
+      continue;
+    }
+    resolved->file = entry.file;
+    ++kept.cases;
+    render_all_targets(*resolved, *known, files, kept, findings);
+  }
+  if (!findings.empty()) return Failure(std::move(findings));
+  std::sort(kept.files.begin(), kept.files.end(),
+            [](const KeptFile& a, const KeptFile& b) { return a.path < b.path; });
+  return kept;
+}
+
+}  // namespace muster::launch
