@@ -81,6 +81,8 @@ def main():
     if on_gpu:
         torch.cuda.set_device(device)
 
+    sys.stdout.write(f"Rank {rank}: world of {world} on {device.type} over {dist.get_backend()}\n")
+
     torch.manual_seed(args.seed)
     config = transformers.LlamaConfig(
         vocab_size=256, hidden_size=args.hidden, num_hidden_layers=args.layers, num_attention_heads=args.heads,

@@ -138,6 +138,7 @@ def main():
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if on_gpu else "gloo", timeout=datetime.timedelta(seconds=args.timeout))
     rank, world = dist.get_rank(), dist.get_world_size()
+    sys.stdout.write(f"Rank {rank}: world of {world} on {device.type} over {dist.get_backend()}\n")
     torch.manual_seed(args.seed)
     model = make_model(args.model, args.seq_len).to(device)
     if args.sharding == "full":

@@ -138,6 +138,7 @@ def main():
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if on_gpu else "gloo", timeout=datetime.timedelta(seconds=args.timeout))
     grid = Grid(args.tp, args.pp, args.dp)
+    sys.stdout.write(f"Rank {dist.get_rank()}: world of {dist.get_world_size()} on {device.type} over {dist.get_backend()}\n")
     dtype = torch.bfloat16 if args.precision == "bf16" else torch.float32
 
     stage = Stage(args, grid).to(device)

@@ -68,6 +68,7 @@ def main():
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if on_gpu else "gloo", timeout=datetime.timedelta(minutes=10))
     rank = dist.get_rank()
+    say(f"Rank {rank}: world of {dist.get_world_size()} on {device.type} over {dist.get_backend()}")
     torch.manual_seed(args.seed)
 
     size = {"height": args.image_size, "width": args.image_size}

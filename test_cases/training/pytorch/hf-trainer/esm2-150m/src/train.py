@@ -6,6 +6,7 @@ The data is a text file with one protein a line, as letters.
 
 import argparse
 import os
+import sys
 
 import torch
 import transformers
@@ -100,6 +101,9 @@ def main():
     trainer = transformers.Trainer(model=make_model(args.model, args.seq_len), args=settings,
                                    train_dataset=Proteins(args.data, args.seq_len, args.limit),
                                    data_collator=Masking(args.seq_len))
+    if torch.distributed.is_initialized():
+        sys.stdout.write(f"Rank {torch.distributed.get_rank()}: world of {torch.distributed.get_world_size()} on "
+                         f"{settings.device.type} over {torch.distributed.get_backend()}\n")
     there = os.path.isdir(args.out) and transformers.trainer_utils.get_last_checkpoint(args.out)
     trainer.train(resume_from_checkpoint=there if there and args.resume == "auto" else None)
 
