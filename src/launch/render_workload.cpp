@@ -11,11 +11,7 @@ Result<Rendered> render_workload(const Workload& workload, const catalog::Resolv
     auto files = render_kubernetes(workload, resolved, target == Target::kHyperpodEks);
     if (!files) return files.error();
     Rendered rendered;
-    rendered.command = {"kubectl", "apply", "--server-side"};
-    for (const RenderedFile& file : *files) {
-      rendered.command.emplace_back("-f");
-      rendered.command.push_back(file.path);
-    }
+    rendered.command = kubernetes_submission(*files, resolved, target == Target::kHyperpodEks);
     rendered.files = std::move(*files);
     rendered.programs = {"kubectl"};
     return rendered;
