@@ -12,6 +12,7 @@
 #include "base/document.h"
 #include "base/file_system.h"
 #include "base/result.h"
+#include "catalog/coverage.h"
 #include "facts/facts.h"
 
 namespace muster::catalog {
@@ -300,6 +301,7 @@ struct CaseEntry {
   std::string description, kind, framework, library, model;
   bool is_default = false;
   std::vector<std::string> profiles;
+  Coverage coverage;
   Findings problems;
 };
 

@@ -92,6 +92,7 @@ Result<std::vector<CaseEntry>> list_cases(const FileSystem& files, const fs::pat
         entry.model = text_at(*document, "case.model");
         entry.kind = text_at(*document, "case.kind");
         if (entry.kind.empty()) entry.kind = "train";
+        entry.coverage = coverage_of(*document);
         entry.is_default = boolean_at(*document, "default").value_or(false);
         const Node* profiles = node_at(*document, "profiles");
         if (profiles) {

@@ -14,6 +14,11 @@ std::vector<OutputColumn> case_columns() {
           {"FRAMEWORK", "framework", true},
           {"MODEL", "model", true},
           {"PROFILES", "profiles"},
+          {"RENDERS", "renders", true},
+          {"SUBMITS", "submits", true},
+          {"RUNS HERE", "runs_here", true},
+          {"NEEDS", "needs", true},
+          {"STATE", "state", true},
           {"PROBLEMS", "problem_count", true, true},
           {"FILE", "file", true},
           {"DESCRIPTION", "description"}};
@@ -33,6 +38,11 @@ Result<Json> list_case_items(const Context& context) {
     item["profiles"] = entry.profiles;
     item["file"] = entry.file.string();
     item["description"] = entry.description;
+    item["renders"] = entry.coverage.renders;
+    item["submits"] = entry.coverage.submits;
+    item["runs_here"] = entry.coverage.runs_here;
+    item["needs"] = entry.coverage.needs;
+    item["state"] = entry.coverage.state();
     item["problem_count"] = entry.problems.size();
     if (!entry.problems.empty()) item["problems"] = to_json(entry.problems);
     items.push_back(std::move(item));
