@@ -39,12 +39,10 @@ def arguments():
 
 
 def stages(layers, count, predicts_further):
-    """Layers of each pipeline stage where they can't be split evenly (61 over 8): the last stage, which also has the
-    output layer, gets fewest. `predicts_further`: the model has a multi-token prediction layer after them."""
-    size = -(-layers // count)
-    parts = [size] * count
-    for i in range(size * count - layers):
-        parts[-1 - i % count] -= 1
+    """Layers of each pipeline stage where they can't be split evenly: 61 over 8 are five stages of 8, then three of 7,
+    the last of which has the output layer. `predicts_further`: a multi-token prediction layer follows them."""
+    size, larger = divmod(layers, count)
+    parts = [size + 1] * larger + [size] * (count - larger)
     layout = [["decoder"] * part for part in parts]
     layout[0].insert(0, "embedding")
     layout[-1] += (["mtp"] if predicts_further else []) + ["loss"]
