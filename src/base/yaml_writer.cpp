@@ -33,6 +33,15 @@ bool is_safe_plain(const std::string& text) {
   });
 }
 
+// Numbers, times and dates of YAML 1.1 (kubectl, PyYAML) that are text in YAML 1.2.
+bool is_old_number(const std::string& text) {
+  if (text.empty() || text[0] < '0' || text[0] > '9') return false;
+  if (text.size() > 2 && text[0] == '0' && std::isalpha(static_cast<unsigned char>(text[1])))
+    return true;
+  return text.find_first_not_of("0123456789_:-. T") == std::string::npos &&
+         text.find_first_of("_:-") != std::string::npos;
+}
+
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -42,9 +51,32 @@ std::string scalar_text(const Node& node) {
   const std::string& text = node.text();
   if (!node.quoted() && (node.as_bool() || node.as_double())) return text;
   const Node unquoted = Node::scalar(text, false, {});
-  const bool plain =
-      is_safe_plain(text) && !is_reserved(text) && !unquoted.as_double() && text[0] != '.';
+  const bool plain = is_safe_plain(text) && !is_reserved(text) && !is_old_number(text) &&
+                     !unquoted.as_double() && text[0] != '.';
   return plain ? text : quoted(text);
+}
+
+// Text of several lines that a literal block holds unchanged.
+bool is_literal_block(const Node& node) {
+  const std::string& text = node.text();
+  if (!node.is_scalar() || text.find('\n') == std::string::npos) return false;
+  if (text[0] == ' ' || text[0] == '\n' || text.find("\n\n") != std::string::npos) return false;
+  if (text.size() > 1 && text.find(" \n") != std::string::npos) return false;
+  return text.back() != ' ' && std::all_of(text.begin(), text.end(), [](char c) {
+           return c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f && !(c & 0x80));
+         });
+}
+
+std::string literal_block(const std::string& text, std::size_t indent) {
+  const bool ends = text.back() == '\n';
+  std::string out = ends ? "|\n" : "|-\n";
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    out += std::string(indent, ' ') + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return out;
 }
 
 std::string key_text(const std::string& key) {
@@ -70,6 +102,8 @@ void write(const Node& node, std::size_t indent, std::string& out) {
       if (is_block(entry.value)) {
         out += "\n";
         write(entry.value, indent + 2, out);
+      } else if (is_literal_block(entry.value)) {
+        out += " " + literal_block(entry.value.text(), indent + 2);
       } else {
         out += " " + inline_text(entry.value) + "\n";
       }
@@ -81,6 +115,8 @@ void write(const Node& node, std::size_t indent, std::string& out) {
       std::string block;
       write(item, indent + 2, block);
       out += margin + "- " + block.substr(indent + 2);  // the first line follows the dash
+    } else if (is_literal_block(item)) {
+      out += margin + "- " + literal_block(item.text(), indent + 2);
     } else {
       out += margin + "- " + inline_text(item) + "\n";
     }

@@ -40,7 +40,7 @@ KubeMap pod_failure_policy(const std::string& container) {
       .set("operator", "In")
       .set("values", kube_list({kube_integer(kNodeMissing)}));
   KubeMap disruption;
-  disruption.set("type", "DisruptionTarget");
+  disruption.set("type", "DisruptionTarget").set("status", "True");
   std::vector<Node> rules;
   rules.push_back(KubeMap().set("action", "FailJob").set("onExitCodes", codes).take());
   rules.push_back(KubeMap()

@@ -35,19 +35,22 @@ targets:
   hyperpod-eks: {object: PyTorchJob, namespace: training}
 )yaml";
 
+inline const facts::Facts& known() {
+  static const auto kFacts = facts::load_facts(real_file_system(), muster::testing::source_dir());
+  return *kFacts;
+}
+
 inline catalog::ResolvedCase resolved(const std::vector<catalog::Override>& overrides) {
-  const auto facts = facts::load_facts(real_file_system(), muster::testing::source_dir());
   const auto manifest = parse_yaml(kManifest, "case.yaml");
-  auto resolved = catalog::resolve(*manifest, "", "", overrides, *facts);
+  auto resolved = catalog::resolve(*manifest, "", "", overrides, known());
   if (!resolved) throw std::runtime_error(to_string(resolved.findings().front()));
   return std::move(*resolved);
 }
 
 inline Result<std::vector<RenderedFile>> render(const std::vector<catalog::Override>& overrides,
                                                 Target target = Target::kKubernetes) {
-  const auto facts = facts::load_facts(real_file_system(), muster::testing::source_dir());
   const catalog::ResolvedCase value = resolved(overrides);
-  const auto workload = plan_workload(value, target, *facts, "");
+  const auto workload = plan_workload(value, target, known(), "");
   if (!workload) return workload.error();
   return render_kubernetes(*workload, value, target == Target::kHyperpodEks);
 }

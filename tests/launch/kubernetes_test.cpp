@@ -34,10 +34,12 @@ std::string refusal(const Overrides& overrides, Target target = Target::kKuberne
 
 Overrides object(const std::string& kind, Overrides more = {}) {
   Overrides all = {{"targets.kubernetes.object", kind}};
+  const bool torch = kind.ends_with("Job") && kind != "MPIJob" && kind != "RayJob";
+  if (!torch && kind != "JobSet") all.emplace_back("rendezvous.backend", "null");
   if (kind == "MPIJob") all.emplace_back("launcher", "mpirun");
   if (kind.starts_with("Ray")) all.emplace_back("launcher", "ray-job");
   if (kind == "RayService") {
-    all.emplace_back("entrypoint", "{module: \"demo.serve:app\", workdir: /demo}");
+    all.emplace_back("entrypoint", "{script: null, module: \"demo.serve:app\"}");
     all.emplace_back("resilience", "null");
     all.emplace_back("launcher", "server");
     all.emplace_back("case.kind", "serve");
@@ -74,12 +76,13 @@ const std::vector<std::string> kKinds = {"PyTorchJob",
                                          "DynamoGraphDeployment"};
 
 const Overrides kHyperpodJob = {{"targets.hyperpod-eks.object", "HyperPodPyTorchJob"},
-                                {"expect.pattern", "Loss: ([0-9.]+)"},
+                                {"expect.pattern", "\"Loss: ([0-9.]+)\""},
                                 {"resilience.hang", "{start: 4m, period: 10m}"}};
 
 const Overrides kEndpoint = {
     {"targets.hyperpod-eks.object", "InferenceEndpointConfig"},
     {"launcher", "server"},
+    {"rendezvous.backend", "null"},
     {"case.kind", "serve"},
     {"resilience", "null"},
     {"topology.nodes", "1"},
@@ -88,7 +91,7 @@ const Overrides kEndpoint = {
      "/health, start: 1h}]"}};
 
 /// Every object that can be rendered, with what it is called in failures.
-std::vector<std::pair<std::string, Node>> all_objects() {
+std::vector<std::pair<std::string, Node>> make_objects() {
   std::vector<std::pair<std::string, Node>> all;
   const auto add = [&](const std::string& what, const std::vector<RenderedFile>& files) {
     for (Node& node : objects(files)) all.emplace_back(what, std::move(node));
@@ -103,6 +106,11 @@ std::vector<std::pair<std::string, Node>> all_objects() {
                              "{name: merge, when: after, command: [merge], accelerators: 1, cpu: "
                              "8, memory: 64Gi}]"}})));
   return all;
+}
+
+const std::vector<std::pair<std::string, Node>>& all_objects() {
+  static const auto kObjects = make_objects();
+  return kObjects;
 }
 
 std::vector<const Node*> containers_of(const Node& object) {
@@ -371,10 +379,12 @@ TEST(Kubernetes, WhatAnObjectCantExpressIsRefusedWhereItStands) {
   EXPECT_NE(refusal(object("IndexedJob", {{"rendezvous.elastic", "true"}}))
                 .find("the number of pods of an IndexedJob is fixed"),
             std::string::npos);
-  EXPECT_NE(refusal({{"topology.accelerators_per_node", "16"}}).find("16"), std::string::npos);
+  EXPECT_NE(refusal(object("Deployment", {{"services", "[{name: a, accelerators: 16}]"}}))
+                .find("asks for 16 accelerators, p5.48xlarge has 8"),
+            std::string::npos);
   EXPECT_NE(refusal({{"storage.mounts", "[{name: fsx, path: /fsx}]"}}).find("claim"),
             std::string::npos);
-  EXPECT_NE(refusal(object("RayJob", {{"image.pins", "{efa: 1.48.0}"}})).find("image.pins.ray"),
+  EXPECT_NE(refusal(object("RayJob", {{"image.pins.ray", "null"}})).find("image.pins.ray"),
             std::string::npos);
   EXPECT_NE(refusal({{"rendezvous.backend", "etcd"}}).find("c10d"), std::string::npos);
   EXPECT_NE(refusal({{"resources.cpu", "500"}}).find("192"), std::string::npos);
@@ -429,6 +439,7 @@ spec:
       - action: Ignore
         onPodConditions:
           - type: DisruptionTarget
+            status: "True"
   template:
     metadata:
       labels:
@@ -451,7 +462,7 @@ TEST(Kubernetes, AnIndexedJobExactly) {
   const auto command = texts_at(*containers_of(job).front(), "command");
   ASSERT_EQ(command.size(), 3u);
   EXPECT_EQ(
-      expand(command[2]).substr(0, 400),
+      expand(command[2]).substr(0, expand(command[2]).find(" \\\n  --nproc")),
       "end=$(($(date +%s) + 600))\n"
       "for node in $(seq -f demo-tiny-%g.demo-tiny 0 1); do\n"
       "  until getent hosts \"$node\" >/dev/null; do\n"
@@ -464,7 +475,7 @@ TEST(Kubernetes, AnIndexedJobExactly) {
       "done\n"
       "echo \"muster: node $JOB_COMPLETION_INDEX of 2 started, 8 processes, on $(uname -n)\"\n"
       "exec torchrun \\\n"
-      "  --nnod");
+      "  --nnodes=2");
 }
 
 }  // namespace
