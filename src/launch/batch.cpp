@@ -293,7 +293,7 @@ class BatchRenderer {
       text += "queue=${MUSTER_JOB_QUEUE:-" + shell_quote(queue) + "}\n";
     }
     for (const std::string& name : variables)
-      text += fmt::format(": \"${{{}:?is part of the image's name: export it}}\"\n", name);
+      text += fmt::format(": \"${{{}:?is part of the name of the image: export it}}\"\n", name);
     text += "\nregister() {\n  local text\n  text=$(<\"$here/$1\")\n";
     for (const std::string& name : variables)
       text += fmt::format("  text=${{text//'${{{0}}}'/\"${0}\"}}\n", name);

@@ -332,7 +332,7 @@ class SlurmScript {
     text += "image=${MUSTER_IMAGE:-}\n";
     text += "if [ -z \"$image\" ]; then\n";
     for (const std::string& name : variables_of(own))
-      text += fmt::format("  : \"${{{}:?is part of the image's name: export it}}\"\n", name);
+      text += fmt::format("  : \"${{{}:?is part of the name of the image: export it}}\"\n", name);
     text += "  image=" + shell_text(image) + "\n";
     // A registry that is filled in ends where its first slash is.
     if (slurm_.container == "pyxis" && own.starts_with("${") && own.find('#') == std::string::npos)
