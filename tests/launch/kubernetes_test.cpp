@@ -384,7 +384,7 @@ TEST(Kubernetes, WhatAnObjectCantExpressIsRefusedWhereItStands) {
             std::string::npos);
   EXPECT_NE(refusal({{"storage.mounts", "[{name: fsx, path: /fsx}]"}}).find("claim"),
             std::string::npos);
-  EXPECT_NE(refusal(object("RayJob", {{"image.pins.ray", "null"}})).find("image.pins.ray"),
+  EXPECT_NE(refusal(object("RayJob", {{"image.pins", "null"}})).find("image.pins.ray"),
             std::string::npos);
   EXPECT_NE(refusal({{"rendezvous.backend", "etcd"}}).find("c10d"), std::string::npos);
   EXPECT_NE(refusal({{"resources.cpu", "500"}}).find("192"), std::string::npos);
