@@ -52,7 +52,11 @@ KubeMap cluster_spec(const KubeSite& site) {
   head.set("rayStartParams", KubeMap().set("dashboard-host", "0.0.0.0"))
       .set("template", head_template(site));
   KubeMap spec;
-  spec.set("rayVersion", site.values().image.pins.at("ray")).set("headGroupSpec", head);
+  // For people and for the operator's choice of flags; an image whose lock file holds Ray says none.
+  const auto& pins = site.values().image.pins;
+  const auto pin = pins.find("ray");
+  spec.maybe("rayVersion", pin == pins.end() ? std::string() : pin->second)
+      .set("headGroupSpec", head);
   if (workload.nodes > 1) {
     // Only an elastic workload may go on with fewer.
     const int least =

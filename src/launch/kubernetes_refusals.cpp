@@ -189,10 +189,6 @@ class Refusals {
                          object_ == "IndexedJob" ? "an" : "a", object_),
              "object: PyTorchJob, or elastic: false");
     }
-    if (is({"RayJob", "RayCluster", "RayService"}) &&
-        site_.values().image.pins.find("ray") == site_.values().image.pins.end()) {
-      refuse("image.pins", fmt::format("a {} states Ray's version", object_), "image.pins.ray");
-    }
     if (is({"RayService"}) && site_.values().entrypoint.module.empty()) {
       refuse("entrypoint", "a RayService imports an application", "entrypoint.module: MODULE:APP");
     }

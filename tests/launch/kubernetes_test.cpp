@@ -384,8 +384,6 @@ TEST(Kubernetes, WhatAnObjectCantExpressIsRefusedWhereItStands) {
             std::string::npos);
   EXPECT_NE(refusal({{"storage.mounts", "[{name: fsx, path: /fsx}]"}}).find("claim"),
             std::string::npos);
-  EXPECT_NE(refusal(object("RayJob", {{"image.pins", "null"}})).find("image.pins.ray"),
-            std::string::npos);
   EXPECT_NE(refusal({{"rendezvous.backend", "etcd"}}).find("c10d"), std::string::npos);
   EXPECT_NE(refusal({{"resources.cpu", "500"}}).find("192"), std::string::npos);
   EXPECT_NE(refusal(object("Deployment", {{"services", "[{name: a, nodes: 2}]"}}))
@@ -395,6 +393,32 @@ TEST(Kubernetes, WhatAnObjectCantExpressIsRefusedWhereItStands) {
                            {{"services", "[{name: " + std::string(60, 'a') + ", port: 80}]"}}))
                 .find("63 characters"),
             std::string::npos);
+}
+
+// Every case of the catalog, on each of the two targets that it names.
+TEST(Kubernetes, TheCatalogRendersWithoutFindings) {
+  const auto types = lint::KubeTypes::load(real_file_system(), muster::testing::source_dir());
+  const auto cases = catalog::list_cases(real_file_system(), muster::testing::source_dir());
+  ASSERT_TRUE(cases.ok());
+  int rendered = 0;
+  for (const catalog::CaseEntry& entry : *cases) {
+    const auto value =
+        catalog::load_case(real_file_system(), muster::testing::source_dir(), entry.name, "", {});
+    if (!value || value->values.launcher == "native") continue;
+    for (const Target target : {Target::kKubernetes, Target::kHyperpodEks}) {
+      if (!declares(value->values, target)) continue;
+      const auto workload = plan_workload(*value, target, kube_test::known(), "");
+      for (const Finding& finding : workload.findings()) ADD_FAILURE() << to_string(finding);
+      if (!workload) continue;
+      const auto files = good(render_kubernetes(*workload, *value, target == Target::kHyperpodEks));
+      for (const Node& object : objects(files)) {
+        for (const Finding& finding : lint::check_object(object, **types))
+          ADD_FAILURE() << entry.name << ": " << to_string(finding);
+        ++rendered;
+      }
+    }
+  }
+  EXPECT_GT(rendered, 50);
 }
 
 constexpr const char* kExpectedJob = R"(apiVersion: v1
