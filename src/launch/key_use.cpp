@@ -47,6 +47,8 @@ UnusedKeys unused_locally() {
       {"resources.hugepages_2Mi", "the processes share this machine", false},
       {"topology.instance_type", "it runs on this machine", false},
       {"services", "several services are kept by Kubernetes only", true},
+      {"steps", "muster run starts the case's own job and none of its steps", true},
+      {"case.kind", "says what the case is", false},
       {"targets.slurm", kOther, false},
       {"targets.kubernetes", kOther, false},
       {"targets.hyperpod-eks", kOther, false},
@@ -154,6 +156,7 @@ bool is_asked(const ResolvedCase& resolved, const std::string& key, const std::s
   const Schema* schema = catalog::case_schema().at(leaf);
   const Node* node = node_at(resolved.manifest, leaf);
   if (node == nullptr || node->is_null()) return false;
+  if (node->is_sequence() && node->items().empty()) return false;
   return schema == nullptr || !node->is_scalar() || schema->default_value() != node->text();
 }
 

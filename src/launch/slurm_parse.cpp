@@ -96,6 +96,13 @@ bool read_exit(std::string_view text, SlurmStatus& status) {
   return status.exit_code && status.signal;
 }
 
+/// Another job of the queue, whatever its line looks like: "12", "12_3", "12_[0-7%2]", "12+0".
+bool is_of_another_job(std::string_view first, const std::string& id) {
+  first = trim(first);
+  return !first.empty() && first[0] >= '0' && first[0] <= '9' && first != id &&
+         first.find_first_not_of("0123456789_+[]-,%.") == std::string_view::npos;
+}
+
 Failure not_understood(const std::string& program, std::string_view line) {
   return failure("slurm-output",
                  fmt::format("{} printed something that is not understood: {}", program, line),
@@ -129,7 +136,7 @@ Result<std::optional<SlurmStatus>> parse_squeue(std::string_view text, const std
     const auto parts = split(line, '|');
     if (parts.size() != 4) {
       // A federation prints a heading for each cluster.
-      if (line.starts_with("CLUSTER:")) continue;
+      if (line.starts_with("CLUSTER:") || is_of_another_job(parts[0], id)) continue;
       return not_understood("squeue", line);
     }
     if (trim(parts[0]) != id) continue;
@@ -148,6 +155,7 @@ Result<std::optional<SlurmStatus>> parse_sacct(std::string_view text, const std:
   int starts = 0;
   for (const std::string_view line : lines_of(text)) {
     const auto parts = split(line, '|');
+    if (is_of_another_job(parts[0], id)) continue;
     if (parts.size() != 4) return not_understood("sacct", line);
     if (trim(parts[0]) != id) continue;
     status = SlurmStatus{std::string(trim(parts[1])), {}, present(parts[3]), {}, {}, starts++};
