@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/schema.h"
+#include "catalog/case_places.h"
 #include "catalog/case_schema.h"
 #include "catalog/secrets.h"
 #include "catalog/versions.h"
@@ -80,8 +81,8 @@ void Rules::check_name(const std::string& expected) {
           fmt::format("name: {}", expected));
   }
   const bool plain = std::all_of(case_.name.begin(), case_.name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '_' || c == '.' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.' || c == '/';
   });
   if (!plain || case_.name.find("//") != std::string::npos ||
       case_.name.find("..") != std::string::npos || case_.name.front() == '/' ||
@@ -365,7 +366,10 @@ Findings check_case(const Case& values, const Node& manifest, const std::string&
   rules.check_image();
   rules.check_secrets();
   rules.check_targets();
-  return rules.take();
+  Findings findings = rules.take();
+  Findings places = check_places(values, manifest);
+  std::move(places.begin(), places.end(), std::back_inserter(findings));
+  return findings;
 }
 
 }  // namespace muster::catalog

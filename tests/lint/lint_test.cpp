@@ -65,6 +65,16 @@ TEST_F(Lint, DirectoriesTakeWhatIsTheirs) {
   EXPECT_EQ(report.checked[0].second, std::string("manifest"));
 }
 
+TEST_F(Lint, FilesThatACaseNamesAreThere) {
+  const std::string path = "/p/test_cases/training/native/llama/tiny/case.yaml";
+  add(path, std::string(kCase) + "image: {dockerfile: Dockerfile}\n");
+  const Report report = check(path);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].rule, "case-file");
+  add("/p/test_cases/training/native/llama/tiny/Dockerfile", "FROM x:1\n");
+  EXPECT_TRUE(check(path).findings.empty());
+}
+
 TEST_F(Lint, AFileIsCheckedOnce) {
   add("/p/test_cases/training/native/llama/tiny/case.yaml", kCase);
   const Report report = validate(
