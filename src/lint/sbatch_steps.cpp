@@ -111,8 +111,9 @@ class Steps {
       const std::string mount = mounts.substr(from, comma - from);
       from = comma + 1;
       // A whole variable may hold several mounts.
+      const bool folder = mount == "$PWD" || mount == "$HOME" || mount == "$SLURM_SUBMIT_DIR";
       const bool variable =
-          mount.rfind('$', 0) == 0 && !contains(mount, "/") && !contains(mount, "(");
+          !folder && mount.rfind('$', 0) == 0 && !contains(mount, "/") && !contains(mount, "(");
       if (mount.empty() || variable || outside_of_expansions(mount).find(':') != std::string::npos)
         continue;
       wrong(at, "sbatch-mount", fmt::format("mount {} has no target", mount),
