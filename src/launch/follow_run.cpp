@@ -35,11 +35,9 @@ Result<std::unique_ptr<LogFollow>> logs_of(const RunRequest& request, const Prep
   if (!patterns) return patterns.error();
   LogSettings settings;
   settings.world = values.topology.world();
-  const auto seq_len = prepared.resolved.origins.find("batch.seq_len");
-  if (seq_len != prepared.resolved.origins.end() &&
-      seq_len->second.kind != catalog::Origin::Kind::kDefault) {
+  const auto& told = prepared.resolved.referenced;
+  if (std::find(told.begin(), told.end(), "batch.seq_len") != told.end())
     settings.seq_len = values.batch.seq_len;
-  }
   if (!values.expect.pattern.empty()) {
     auto asked = Regex::compile(values.expect.pattern);
     if (!asked) return asked.error();

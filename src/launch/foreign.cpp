@@ -14,10 +14,11 @@ namespace {
 
 using catalog::ResolvedCase;
 
-/// Whether the manifest, a profile or an option sets a value.
-bool is_set(const ResolvedCase& resolved, const std::string& key) {
-  const auto origin = resolved.origins.find(key);
-  return origin != resolved.origins.end() && origin->second.kind != catalog::Origin::Kind::kDefault;
+/// Whether the program is told of a value: what its command does not name says nothing of the run.
+/// (That a value is written down is no sign: the manifest of a run holds the defaults as well.)
+bool is_told(const ResolvedCase& resolved, const std::string& key) {
+  const auto& keys = resolved.referenced;
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 /// The option with which a launcher starts a program that is no Python script; empty: it takes any
@@ -195,14 +196,13 @@ runs::Expectations foreign_expectations(const ResolvedCase& resolved) {
   runs::Expectations expected;
   expected.from_log = true;
   expected.world = values.topology.world();
-  if (is_set(resolved, "batch.steps")) expected.steps = values.batch.steps;
+  if (is_told(resolved, "batch.steps")) expected.steps = values.batch.steps;
   expected.parameters_agree = false;
   expected.loss_fell = values.expect.loss_trend == "down";
   expected.eval_loss_min = values.expect.eval_loss_min;
   expected.eval_loss_max = values.expect.eval_loss_max;
-  expected.checkpoint_reloads = is_set(resolved, "checkpoint.verify") && values.checkpoint.verify;
-  if (is_set(resolved, "transport") && values.transport != "auto" && expected.world > 1)
-    expected.transport = values.transport;
+  expected.checkpoint_reloads = is_told(resolved, "checkpoint.verify") && values.checkpoint.verify;
+  if (values.transport != "auto" && expected.world > 1) expected.transport = values.transport;
   expected.mfu_min = values.expect.min_mfu;
   expected.tokens_per_second_min = values.expect.min_tokens_per_second;
   expected.stragglers = values.expect.straggler_ratio || values.expect.straggler_mads;

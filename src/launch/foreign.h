@@ -46,8 +46,8 @@ Result<Rendered> render_foreign_slurm(const Workload& workload,
                                       const catalog::ResolvedCase& resolved,
                                       const ForeignPlace& place);
 
-/// What the verdict will hold the run to. What no log can prove is asked only where the manifest, a
-/// profile or an option asks for it.
+/// What the verdict will hold the run to. Steps and the reading back of a checkpoint are asked only
+/// of a program whose command names them (${batch.steps}); what no log can prove is not asked.
 runs::Expectations foreign_expectations(const catalog::ResolvedCase& resolved);
 
 }  // namespace muster::launch

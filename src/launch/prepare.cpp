@@ -4,6 +4,7 @@
 #include "facts/facts.h"
 #include "launch/dataset.h"
 #include "launch/foreign.h"
+#include "launch/key_use.h"
 #include "launch/workload.h"
 #include "runs/run_store.h"
 
@@ -49,6 +50,12 @@ std::optional<Refusal> prepare_foreign(const RunRequest& request, const Seams& s
 
 Result<Plan> plan_foreign(const RunRequest& request, const Prepared& prepared,
                           const std::string& id, const fs::path& directory) {
+  if (!prepared.resolved.values.steps.empty()) {
+    return Failure(error_at(position_of(prepared.resolved, "steps"), "run-steps",
+                            "muster run starts the case's own job and none of its steps",
+                            "muster render case prints them all; --set steps=null once their "
+                            "output is there"));
+  }
   ForeignPlace place;
   place.run_id = id;
   place.run_directory = directory;

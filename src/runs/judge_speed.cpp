@@ -124,10 +124,15 @@ Check throughput(const Material& material) {
     share = *achieved / *peak;
   }
   std::string what = fmt::format("{} tokens/s (median of {} steps)", grouped(*rate), steps.size());
-  if (achieved) {
+  // A log tells what its program rounds to nothing, and a share of a peak that nobody measured
+  // here.
+  if (achieved && (*achieved > 0 || !asked.from_log)) {
     what += ", " + flops(*achieved) + " a rank";
   }
-  if (share) {
+  if (share && asked.from_log) {
+    if (*share > 0)
+      what += fmt::format(", {:.1f} % of the peak that its program assumes", 100 * *share);
+  } else if (share) {
     what += fmt::format(", {:.1f} % of the measured {}peak", 100 * *share,
                         peak_type.empty() ? "" : peak_type + " ");
     if (peak) {

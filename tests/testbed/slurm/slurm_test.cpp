@@ -138,6 +138,21 @@ TEST_F(Slurm, TwoNodesPass) {
   EXPECT_NE(run.err.find("RUNNING on n"), std::string::npos) << run.err;
 }
 
+TEST_F(Slurm, ForeignCasePassesByItsLog) {
+  auto muster = on_cluster(false);
+  const fs::path folder = muster::testing::source_dir() / "tests/launch/foreign";
+  muster.environment["MUSTER_VENV"] = (folder / "venv").string();
+  const auto run = muster.run(words({"run", (folder / "case.yaml").string(), "--profile", "slurm",
+                                     "--target", "slurm", "-o", "json"}),
+                              std::chrono::seconds(200));
+  ASSERT_EQ(run.exit_code, 0) << run.err << run.out;
+  const json result = run.json();
+  EXPECT_EQ(result["verdict"]["outcome"], "pass");
+  const std::string joined_ranks = check(result, "ranks-joined")["evidence"];
+  EXPECT_NE(joined_ranks.find("4 of 4 ranks on 2 hosts"), std::string::npos) << joined_ranks;
+  EXPECT_NE(run.err.find("RUNNING on n"), std::string::npos) << run.err;
+}
+
 TEST_F(Slurm, LostNodeResumes) {
   auto muster = on_cluster(real_trainer());
   const auto more = real_trainer() ? std::vector<std::string>{"--set", "batch.steps=400", "--set",
