@@ -1,0 +1,15 @@
+#!/bin/bash
+# Rendered from case.yaml by `muster render --all`: change that, not this.
+# Submits the case's jobs, each to start when the one before it has succeeded; prints their numbers.
+set -euo pipefail
+here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+job=$(sbatch --parsable "$here"/llama3-1-download.sbatch)
+echo "$job"
+job=$(sbatch --parsable --dependency="afterok:${job%%;*}" --kill-on-invalid-dep=yes "$here"/llama3-2-compile.sbatch)
+echo "$job"
+job=$(sbatch --parsable --dependency="afterok:${job%%;*}" --kill-on-invalid-dep=yes "$here"/llama3.sbatch)
+echo "$job"
+job=$(sbatch --parsable --dependency="afterok:${job%%;*}" --kill-on-invalid-dep=yes "$here"/llama3-3-merge.sbatch)
+echo "$job"
+job=$(sbatch --parsable --dependency="afterok:${job%%;*}" --kill-on-invalid-dep=yes "$here"/llama3-4-infer.sbatch)
+echo "$job"
