@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file_system.h"
 #include "testing.h"
 
 namespace muster::lint {

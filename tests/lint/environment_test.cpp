@@ -1,6 +1,8 @@
 // Sets of environment variables.
 #include "lint/environment.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "testing.h"
@@ -82,20 +84,18 @@ TEST(Environment, OldLibrariesNeedMore) {
 }
 
 TEST(Environment, WhatIsMissingIsNamedWithItsSource) {
-  const Findings findings =
-      check_environment_set({}, rules(), on("g5.8xlarge"), {"env", 1, 1});
-  const auto found =
-      std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
-        return finding.hint == "FI_EFA_USE_DEVICE_RDMA=0";
-      });
+  const Findings findings = check_environment_set({}, rules(), on("g5.8xlarge"), {"env", 1, 1});
+  const auto found = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.hint == "FI_EFA_USE_DEVICE_RDMA=0";
+  });
   ASSERT_NE(found, findings.end());
   EXPECT_EQ(found->rule, "env-missing");
   EXPECT_NE(found->message.find("(source: "), std::string::npos);
 }
 
 TEST(Environment, LinesAsEnvAndScriptsWriteThem) {
-  const auto entries = parse_environment_text(
-      "A=1\n# B=2\n  export C=\"x y\"\nnot a line\nD='q'\nE==\n1F=2\n", "f");
+  const auto entries =
+      parse_environment_text("A=1\n# B=2\n  export C=\"x y\"\nnot a line\nD='q'\nE==\n1F=2\n", "f");
   ASSERT_EQ(entries.size(), 4u);
   EXPECT_EQ(entries[1].name, "C");
   EXPECT_EQ(entries[1].value, "x y");
