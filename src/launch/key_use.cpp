@@ -94,6 +94,11 @@ UnusedKeys unused_on_kubernetes(bool hyperpod) {
       {"targets.batch", kOther, false},
   };
   keys.push_back({hyperpod ? "targets.kubernetes" : "targets.hyperpod-eks", kOther, false});
+  if (hyperpod) {
+    keys.push_back({"rendezvous.port",
+                    "HyperPod's operator chooses the port of its own jobs; a PyTorchJob takes this",
+                    false});
+  }
   if (!hyperpod) {
     keys.push_back({"resilience.hang", "watched by HyperPod's operator on EKS", false});
     keys.push_back({"resilience.auto_resume", "max_retries starts pods again", false});
