@@ -176,8 +176,8 @@ Json to_json(const Instance& instance) {
 }
 
 Json to_json(const Dataset& dataset) {
-  Json json = {{"name", dataset.name},       {"description", dataset.description},
-               {"package", dataset.package}};
+  Json json = {
+      {"name", dataset.name}, {"description", dataset.description}, {"package", dataset.package}};
   if (dataset.directory.empty()) {
     json["command"] = dataset.command;
     json["bytes"] = dataset.bytes;

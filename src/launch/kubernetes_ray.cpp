@@ -52,7 +52,8 @@ KubeMap cluster_spec(const KubeSite& site) {
   head.set("rayStartParams", KubeMap().set("dashboard-host", "0.0.0.0"))
       .set("template", head_template(site));
   KubeMap spec;
-  // For people and for the operator's choice of flags; an image whose lock file holds Ray says none.
+  // For people and for the operator's choice of flags; an image whose lock file holds Ray says
+  // none.
   const auto& pins = site.values().image.pins;
   const auto pin = pins.find("ray");
   spec.maybe("rayVersion", pin == pins.end() ? std::string() : pin->second)
