@@ -165,7 +165,9 @@ Result<Rendered> render_foreign_slurm(const Workload& workload, const ResolvedCa
     mine.environment.emplace_back(name, value);
   };
   set("PYTHONUNBUFFERED", "1");
-  if (!place.venv.empty()) {
+  const auto& slurm = resolved.values.targets.slurm;
+  const bool contained = slurm && !slurm->container.empty();  // an image has a Python of its own
+  if (!place.venv.empty() && !contained) {
     set("VIRTUAL_ENV", place.venv.string());
     set("PATH", (place.venv / "bin").string() + ":${PATH}");
   }
