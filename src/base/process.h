@@ -32,7 +32,7 @@ struct Command {
   /// Only what the program started is asked to end, and the program follows by itself: for a
   /// launcher that, asked itself, gives its children less than the grace.
   bool children_first = false;
-  std::filesystem::path stdout_file;      ///< when set, standard output is appended there, not kept
+  std::filesystem::path stdout_file;  ///< when set, standard output is appended there, not kept
   std::filesystem::path stderr_file;
 };
 

@@ -195,9 +195,8 @@ Result<Settings> resolve_settings(const FileSystem& files, const SettingSources&
   Settings settings;
   for (const SettingDefinition& definition : setting_definitions()) {
     const bool path = definition.type == Type::kPath && *definition.fallback != '\0';
-    const std::string value = path
-                                  ? normal(project.value, definition.fallback)
-                                  : definition.fallback;
+    const std::string value =
+        path ? normal(project.value, definition.fallback) : definition.fallback;
     settings.set({definition.name, value, "default"});
   }
   settings.set(project);

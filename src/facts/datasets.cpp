@@ -42,8 +42,8 @@ Findings check_datasets(const Node& document) {
     const auto has = [&row](const char* key) { return row.find(key) != nullptr; };
     const bool text = has("command") && has("bytes") && has("sha256");
     const bool installed = has("directory") && has("files");
-    const bool mixed = (has("command") || has("bytes") || has("sha256")) &&
-                       (has("directory") || has("files"));
+    const bool mixed =
+        (has("command") || has("bytes") || has("sha256")) && (has("directory") || has("files"));
     if ((text || installed) && !mixed) continue;
     findings.push_back(error_at(row.find("name")->where(), "facts-dataset",
                                 "a data set is a text or a directory of files",
