@@ -249,7 +249,7 @@ class BatchRenderer {
   }
 
   static Json devices(const NodeResources& resources) {
-    constexpr std::int64_t kMebibyte = 1024 * 1024;
+    constexpr std::int64_t kMebibyte = std::int64_t{1024} * 1024;
     Json parameters = Json::object();
     if (resources.shm) parameters["sharedMemorySize"] = *resources.shm / kMebibyte;
     const auto add = [&](const std::string& path) {

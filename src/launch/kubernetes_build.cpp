@@ -27,6 +27,7 @@ Node kube_list(std::vector<Node> items) {
 
 Node kube_texts(const std::vector<std::string>& texts) {
   std::vector<Node> items;
+  items.reserve(texts.size());
   for (const std::string& text : texts) items.push_back(kube_text(text));
   return kube_list(std::move(items));
 }

@@ -206,6 +206,7 @@ Node container_command(const std::vector<Word>& words, const std::vector<std::st
   if (words.empty()) return Node::null({});
   if (before.empty() && unset.empty() && is_literal(words)) {
     std::vector<std::string> texts;
+    texts.reserve(words.size());
     for (const Word& word : words) texts.push_back(kube_literal(word.text));
     return kube_texts(texts);
   }

@@ -78,7 +78,7 @@ KubeMap run_policy(const KubeSite& site) {
   return policy;
 }
 
-KubeMap replica_spec(const KubeSite& site, KubePart part, int replicas) {
+KubeMap replica_spec(const KubeSite& site, const KubePart& part, int replicas) {
   KubeMap spec;
   spec.set("replicas", replicas)
       .set("restartPolicy", retries(site) > 0 ? "OnFailure" : "Never")

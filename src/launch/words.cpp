@@ -106,7 +106,7 @@ std::string object_name_of(const std::string& case_name) {
   const auto library = model == std::string::npos || model == 0 ? std::string::npos
                                                                 : case_name.rfind('/', model - 1);
   for (const std::size_t cut : {library, model}) {
-    const std::string name = plain(case_name.substr(cut == std::string::npos ? 0 : cut + 1));
+    std::string name = plain(case_name.substr(cut == std::string::npos ? 0 : cut + 1));
     if (!name.empty() && name.size() <= kLongest) return name;
   }
   return {};

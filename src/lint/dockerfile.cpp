@@ -298,7 +298,7 @@ class Reader {
     stage.at = words[0].at;
     made.stage = -1;
     stage.image = fill(stage.written, [&](const std::string& name) {
-      const auto value = result_.value_of(name, made);
+      auto value = result_.value_of(name, made);
       if (!value) stage.unset.push_back(name);
       return value;
     });

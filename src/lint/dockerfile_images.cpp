@@ -151,12 +151,11 @@ class Images {
     const std::string& tag = image.tag;
     if (std::regex_search(tag, match, kEfa)) check_floor(stage.at, "efa", match[1], "base");
     if (std::regex_search(tag, match, kNccl)) check_floor(stage.at, "nccl", match[1], "base");
-    if (std::regex_search(tag, match, kCuda)) {
+    if (std::regex_search(tag, match, kCuda) ||
+        (image.last == "cuda" && std::regex_search(tag, match, kPlain))) {
       check_floor(stage.at, "cuda", match[1], "base");
     } else if (std::regex_search(tag, match, kShort)) {
       check_floor(stage.at, "cuda", fmt::format("{}.{}", match[1].str(), match[2].str()), "base");
-    } else if (image.last == "cuda" && std::regex_search(tag, match, kPlain)) {
-      check_floor(stage.at, "cuda", match[1], "base");
     } else if (image.repository.rfind("nvcr.io/nvidia/", 0) == 0 &&
                std::regex_search(tag, match, kRelease)) {
       check_release(stage, match[1]);

@@ -24,7 +24,7 @@ bool is_fixed_requirement(const std::string& text) {
   if (text.rfind("git+", 0) == 0) {
     const auto at = text.rfind('@');
     return at != std::string::npos && at > text.find("://") + 3 &&
-           !catalog::is_floating_version(text.substr(at + 1, text.find_first_of("#", at) - at - 1));
+           !catalog::is_floating_version(text.substr(at + 1, text.find('#', at) - at - 1));
   }
   return text.find("://") != std::string::npos || text.rfind('.', 0) == 0 ||
          text.find('/') != std::string::npos || text.find('*') != std::string::npos ||

@@ -83,9 +83,7 @@ class Parser {
         at_ += 2;
       } else if (c == '#') {
         skip_comment();
-      } else if (pattern && c == '\n') {
-        end_line(current);
-      } else if (pattern && !starts_word("esac")) {
+      } else if (pattern && c != '\n' && !starts_word("esac")) {
         skip_pattern();
         pattern = false;
       } else if (closer != '\0' && c == closer) {
