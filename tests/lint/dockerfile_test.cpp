@@ -1,6 +1,8 @@
 // Dockerfiles: each defect once, in a file that is right otherwise.
 #include "lint/dockerfile.h"
 
+#include <stdexcept>
+
 #include <gtest/gtest.h>
 
 #include "lint/lint.h"
@@ -14,9 +16,10 @@ facts::Facts docker_facts() {
   facts.floors = {{"efa", "1.47.0"}, {"nccl", "2.28"}, {"cuda", "13.0"}};
   const auto text = real_file_system().read(std::filesystem::path(testing::source_dir()) /
                                             "facts/end-of-life.yaml");
-  if (text) {
-    if (auto old = facts::parse_end_of_life(*text, "end-of-life.yaml")) facts.end_of_life = *old;
-  }
+  if (!text) throw std::runtime_error("facts/end-of-life.yaml can't be read");
+  const auto old = facts::parse_end_of_life(*text, "end-of-life.yaml");
+  if (!old) throw std::runtime_error("facts/end-of-life.yaml is not valid");
+  facts.end_of_life = *old;
   return facts;
 }
 
@@ -29,7 +32,10 @@ class Docker : public ::testing::Test {
   Findings check(const std::string& text) {
     static const facts::Facts kKnown = docker_facts();
     bool unreadable = false;
-    return kDockerfileChecker.check({"/p/c/Dockerfile", "/p", text, &files_}, kKnown, unreadable);
+    Findings findings =
+        kDockerfileChecker.check({"/p/c/Dockerfile", "/p", text, &files_}, kKnown, unreadable);
+    EXPECT_FALSE(unreadable) << "no rule was applied";
+    return findings;
   }
   MemoryFileSystem files_;
 };

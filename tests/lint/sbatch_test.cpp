@@ -1,6 +1,8 @@
 // Batch scripts: each defect once, in a script that is right otherwise.
 #include "lint/sbatch.h"
 
+#include <stdexcept>
+
 #include <gtest/gtest.h>
 
 #include "lint/lint.h"
@@ -15,10 +17,10 @@ const facts::Facts& known_facts() {
     facts::Facts facts;
     const auto text = real_file_system().read(std::filesystem::path(testing::source_dir()) /
                                               "facts/slurm-options.yaml");
-    if (text) {
-      if (auto options = facts::parse_slurm_options(*text, "slurm-options.yaml"))
-        facts.slurm = *options;
-    }
+    if (!text) throw std::runtime_error("facts/slurm-options.yaml can't be read");
+    const auto options = facts::parse_slurm_options(*text, "slurm-options.yaml");
+    if (!options) throw std::runtime_error("facts/slurm-options.yaml is not valid");
+    facts.slurm = *options;
     return facts;
   }();
   return kFacts;
@@ -27,7 +29,9 @@ const facts::Facts& known_facts() {
 Findings check(const std::string& text, const std::string& path = "/p/job.sbatch",
                const FileSystem* files = nullptr) {
   bool unreadable = false;
-  return kSbatchChecker.check({path, "/p", text, files}, known_facts(), unreadable);
+  Findings findings = kSbatchChecker.check({path, "/p", text, files}, known_facts(), unreadable);
+  EXPECT_FALSE(unreadable) << "no rule was applied";
+  return findings;
 }
 
 std::string script(const std::string& directives, const std::string& body) {
