@@ -309,6 +309,22 @@ TEST(LogJudge, TooFewStepsFailAndASparseLogDoesNot) {
       << "every tenth step is told, the last is 20";
 }
 
+TEST(LogJudge, OneRecordDoesNotShowThatTheRestWasDone) {
+  Expectations asked;
+  asked.steps = 199;
+  Logs logs = good(0);
+  logs.first = start_line(0, 2) + step_line(99, 2.0) + "muster: process end code=0\n";
+  const LauncherResult ended{LauncherResult::End::kExited, 0, {}};
+  EXPECT_EQ(logs.judge(ended, asked)["completed"].outcome, Outcome::kUnknown);
+  asked.steps = 100;
+  EXPECT_EQ(logs.judge(ended, asked)["completed"].outcome, Outcome::kPass);
+  // Two records ten steps apart excuse no more than ten.
+  asked.steps = 199;
+  logs.first =
+      start_line(0, 2) + step_line(99, 2.0) + step_line(109, 1.9) + "muster: process end code=0\n";
+  EXPECT_EQ(logs.judge(ended, asked)["completed"].outcome, Outcome::kFail);
+}
+
 TEST(LogJudge, ALossThatIsNoNumberFails) {
   Logs logs = good();
   logs.first.insert(logs.first.find("muster: process end"),
