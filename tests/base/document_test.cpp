@@ -240,6 +240,17 @@ RC_GTEST_PROP(JsonProperty, ParsesWhatNlohmannWrites, ()) {
   RC_ASSERT(to_json_value(*parsed) == value);
 }
 
+bool out_of_range_for_nlohmann(const std::string& text) {
+  try {
+    (void)nlohmann::json::parse(text);
+    return false;
+  } catch (const nlohmann::json::out_of_range&) {
+    return true;
+  } catch (const nlohmann::json::parse_error&) {
+    return false;
+  }
+}
+
 RC_GTEST_PROP(JsonProperty, AcceptsExactlyWhatNlohmannAccepts, ()) {
   // Damage one byte of a valid document: both parsers must agree (theirs takes duplicate keys, ours
   // says so).
@@ -247,6 +258,8 @@ RC_GTEST_PROP(JsonProperty, AcceptsExactlyWhatNlohmannAccepts, ()) {
   const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
   text[at] = *rc::gen::element('{', '}', '[', ']', '"', ',', ':', '\\', '1', '-', 'e', '.', ' ',
                                '\x01', '\xc3');
+  // 10e0000308 is JSON, but no double: theirs refuses it when parsing, ours when it is read as a number.
+  if (out_of_range_for_nlohmann(text)) RC_DISCARD("a number that no double holds");
   const auto parsed = parse_json(text, "f");
   const bool duplicate = !parsed && parsed.findings()[0].rule == "json-duplicate-key";
   RC_ASSERT(duplicate || parsed.ok() == nlohmann::json::accept(text));

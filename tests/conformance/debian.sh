@@ -21,7 +21,9 @@ debian_make() {
     # The same packages sources and client settings as this machine has.
     rm -rf "$dir"/etc/apt/sources.list "$dir"/etc/apt/sources.list.d "$dir"/etc/apt/apt.conf.d
     mkdir -p "$dir"/etc/apt/sources.list.d "$dir"/etc/apt/apt.conf.d
-    grep -rlsE 'debian' /etc/apt/sources.list /etc/apt/sources.list.d | xargs -r -I{} cp {} "$dir"/etc/apt/sources.list.d/
+    # grep says 2 where one of the two places is missing, though it found files in the other.
+    { grep -rlsE 'debian' /etc/apt/sources.list /etc/apt/sources.list.d || true; } |
+      xargs -r -I{} cp {} "$dir"/etc/apt/sources.list.d/
     cp /etc/apt/apt.conf.d/* "$dir"/etc/apt/apt.conf.d/ 2>/dev/null || true
     tar -C "$dir" -cf "$cache.part" . && mv "$cache.part" "$cache"
   fi
