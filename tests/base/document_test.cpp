@@ -258,7 +258,8 @@ RC_GTEST_PROP(JsonProperty, AcceptsExactlyWhatNlohmannAccepts, ()) {
   const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
   text[at] = *rc::gen::element('{', '}', '[', ']', '"', ',', ':', '\\', '1', '-', 'e', '.', ' ',
                                '\x01', '\xc3');
-  // 10e0000308 is JSON, but no double: theirs refuses it when parsing, ours when it is read as a number.
+  // 10e0000308 is JSON, but no double: theirs refuses it when parsing, ours when it is read as a
+  // number.
   if (out_of_range_for_nlohmann(text)) RC_DISCARD("a number that no double holds");
   const auto parsed = parse_json(text, "f");
   const bool duplicate = !parsed && parsed.findings()[0].rule == "json-duplicate-key";
