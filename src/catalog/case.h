@@ -208,6 +208,7 @@ struct SlurmTarget {
 
 struct KubernetesTarget {
   std::string object, object_namespace;
+  std::string context;  ///< of the kubeconfig; empty: its current one
 };
 
 struct Targets {

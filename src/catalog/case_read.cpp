@@ -107,7 +107,8 @@ Expect read_expect(const Node& root) {
 
 std::optional<KubernetesTarget> read_kubernetes(const Node& root, const std::string& key) {
   if (!node_at(root, key)) return std::nullopt;
-  return KubernetesTarget{text_at(root, key + ".object"), text_at(root, key + ".namespace")};
+  return KubernetesTarget{text_at(root, key + ".object"), text_at(root, key + ".namespace"),
+                          text_at(root, key + ".context")};
 }
 
 Targets read_targets(const Node& root) {

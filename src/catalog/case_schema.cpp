@@ -342,12 +342,18 @@ Schema expect() {
        {"timeout", Schema::text("Limit of the whole run").form(kDuration).defaults_to("1h")}});
 }
 
+// As kubectl config lists them; Amazon's are ARNs.
+const TextForm kKubeContext{"a context's name", R"([-A-Za-z0-9._:/@+]+)", "kind-kind"};
+
 Schema kubernetes(const char* doc, std::vector<std::string> objects) {
   return Schema::object(
              doc, {{"object", Schema::text("Kind of the object that is rendered")
                                   .one_of(std::move(objects))
                                   .required()},
-                   {"namespace", Schema::text("Namespace").form(kDnsLabel).defaults_to("default")}})
+                   {"namespace", Schema::text("Namespace").form(kDnsLabel).defaults_to("default")},
+                   {"context", Schema::text("Context of the kubeconfig, for kubectl --context=; "
+                                            "without one, the current context")
+                                   .form(kKubeContext)}})
       .optional_group();
 }
 
@@ -385,8 +391,9 @@ Schema targets() {
         kubernetes("Kubernetes", {"PyTorchJob", "JobSet", "IndexedJob", "RayJob", "RayCluster",
                                   "TrainJob", "RayService", "MPIJob", "LeaderWorkerSet",
                                   "Deployment", "DynamoGraphDeployment"})},
-       {"hyperpod-eks", kubernetes("SageMaker HyperPod on EKS", {"HyperPodPyTorchJob", "PyTorchJob",
-                                                                 "InferenceEndpointConfig"})},
+       {"hyperpod-eks",
+        kubernetes("SageMaker HyperPod on EKS", {"HyperPodPyTorchJob", "PyTorchJob", "RayJob",
+                                                 "RayCluster", "InferenceEndpointConfig"})},
        {"batch", batch}});
 }
 

@@ -23,6 +23,9 @@ struct RunOptions {
   std::string profile;
   std::vector<std::string> settings;
   double timeout = 0;
+  double start_timeout = 0;
+  std::string context;
+  std::string name_space;
   std::string run_directory;
   std::string resume;
   std::string venv;
@@ -61,6 +64,22 @@ Result<launch::RunRequest> request_of(const RunOptions& options, const Context& 
   auto settings = overrides(options.settings);
   if (!settings) return settings.error();
   request.overrides = std::move(*settings);
+  if (options.start_timeout > 0) {
+    request.overrides.emplace_back("rendezvous.start_timeout",
+                                   fmt::format("{}s", options.start_timeout));
+  }
+  for (const auto& [key, value] :
+       {std::pair{"context", &options.context}, std::pair{"namespace", &options.name_space}}) {
+    if (value->empty()) continue;
+    if (*target != launch::Target::kKubernetes && *target != launch::Target::kHyperpodEks) {
+      return failure(
+          "run-option",
+          fmt::format("--{} is of Kubernetes, not of {}", key, launch::to_string(*target)),
+          "--target kubernetes, or leave it out");
+    }
+    request.overrides.emplace_back(fmt::format("targets.{}.{}", launch::to_string(*target), key),
+                                   *value);
+  }
   if (options.timeout > 0) request.time_limit = options.timeout;
   if (!options.run_directory.empty()) {
     request.run_directory = (context.directory / options.run_directory).lexically_normal();
@@ -136,7 +155,7 @@ void add_run(CLI::App& root, Context& context) {
       ->type_name("CASE");
   sub->add_option(
          "--target", options->target,
-         "Where it runs: local, slurm; with --dry-run also kubernetes, hyperpod-eks, batch")
+         "Where it runs: local, slurm, kubernetes, hyperpod-eks; with --dry-run also batch")
       ->type_name("TARGET")
       ->capture_default_str();
   sub->add_option("--profile", options->profile, "Profile of the case, e.g. smoke")
@@ -147,6 +166,16 @@ void add_run(CLI::App& root, Context& context) {
   sub->add_option("--timeout", options->timeout, "End the run after this many seconds (exit 124)")
       ->check(CLI::PositiveNumber)
       ->type_name("SECONDS");
+  sub->add_option("--start-timeout", options->start_timeout,
+                  "Seconds within which every node or pod must have started, instead of the case's")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
+  sub->add_option("--context", options->context,
+                  "Context of the kubeconfig, instead of the case's or the current one")
+      ->type_name("NAME");
+  sub->add_option("-n,--namespace", options->name_space,
+                  "Namespace of the objects, instead of the case's")
+      ->type_name("NAME");
   sub->add_option("--run-dir", options->run_directory,
                   "Record the run here instead of in a new folder of the runs' directory")
       ->type_name("DIR");

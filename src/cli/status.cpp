@@ -33,14 +33,11 @@ void show_status(const std::string& name, Context& context) {
                                 {"directory", record->directory.string()}};
   if (status.standing.loss) run["loss"] = *status.standing.loss;
   if (record->outcome) run["outcome"] = to_string(*record->outcome);
-  if (!record->launcher.slurm_job_id.empty()) {
-    run["slurm"] = {{"job", record->launcher.slurm_job_id}};
-    if (status.job) {
-      run["slurm"]["state"] = status.job->state;
-      run["slurm"]["reason"] = status.job->reason;
-      run["slurm"]["nodes"] = status.job->nodes;
-    }
-    if (!status.trouble.empty()) run["slurm"]["trouble"] = status.trouble;
+  if (status.job || !status.trouble.empty()) {
+    auto& job = run[status.scheduler] = nlohmann::ordered_json::object();
+    for (const auto& [name, value] : runs::job_names(record->launcher)) job[name] = value;
+    if (status.job) job.update(status.job->data);
+    if (!status.trouble.empty()) job["trouble"] = status.trouble;
   }
   output.data["run"] = run;
   output.text = fmt::format("{}  {} on {}\n  {}\n", record->id, record->case_name, record->target,

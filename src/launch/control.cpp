@@ -5,19 +5,16 @@
 #include <fmt/format.h>
 
 #include "launch/run_processes.h"
-#include "launch/slurm_follow.h"
 #include "launch/tail.h"
 #include "runs/events.h"
 
 namespace muster::launch {
 namespace {
 
-SlurmJob job_of(const runs::RunRecord& record) {
-  return {record.launcher.slurm_job_id, record.launcher.slurm_cluster};
-}
-
-bool has_job(const runs::RunRecord& record) {
-  return !record.launcher.slurm_job_id.empty();
+/// Null for a target of another muster, or one that nothing is submitted to.
+std::unique_ptr<Submission> submission_of(const runs::RunRecord& record, const Seams& seams) {
+  const auto target = parse_target(record.target);
+  return target ? submission_for(*target, seams) : nullptr;
 }
 
 /// The follower ends the run, judges it and lets go of the directory.
@@ -54,10 +51,11 @@ RunStatus look_at_run(const runs::RunRecord& record, const Seams& seams) {
   if (is_final(record.state)) return status;
   status.followed = runs::DirectoryLock::holder(record.directory).has_value();
   status.processes = static_cast<int>(processes_of_run(record.id).size());
-  if (has_job(record)) {
-    const auto job = look_at(job_of(record), seams.processes);
+  if (const auto submission = submission_of(record, seams)) {
+    status.scheduler = submission->scheduler();
+    auto job = submission->look(record);
     if (job) {
-      status.job = *job;
+      status.job = std::move(*job);
     } else {
       status.trouble = job.findings().front().message;
     }
@@ -72,8 +70,7 @@ std::string describe(const RunStatus& status) {
     if (status.standing.loss) text += fmt::format(", loss {:.3f}", *status.standing.loss);
     if (!status.standing.doing.empty()) text += ", " + status.standing.doing;
   }
-  if (status.job)
-    text += fmt::format("; job {}: {}", status.record.launcher.slurm_job_id, describe(*status.job));
+  if (status.job) text += "; " + status.job->words;
   if (!status.trouble.empty()) text += "; " + status.trouble;
   if (status.orphaned()) {
     text += "; the muster that followed it is gone";
@@ -94,10 +91,10 @@ Result<std::string> cancel_run(runs::RunStore& store, const runs::RunRecord& rec
     return ask_follower(store, record, seams, limit);
 
   std::string done;
-  if (has_job(record)) {
-    if (auto cancelled = cancel_slurm(job_of(record), seams.processes); !cancelled)
-      return cancelled.error();
-    done = "Slurm job " + record.launcher.slurm_job_id + " was cancelled";
+  if (const auto submission = submission_of(record, seams)) {
+    auto cancelled = submission->cancel(record);
+    if (!cancelled) return cancelled.error();
+    done = std::move(*cancelled);
   }
   const int ended = end_processes_of_run(record.id, kGrace,
                                          process_alive(record.launcher) ? record.launcher.pid : 0);

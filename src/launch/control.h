@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "launch/prepare.h"
-#include "launch/slurm_parse.h"
+#include "launch/submission.h"
 #include "launch/watch.h"
 #include "runs/run_store.h"
 
@@ -15,10 +15,11 @@ namespace muster::launch {
 
 struct RunStatus {
   runs::RunRecord record;
-  bool followed = false;           ///< a process follows it and will judge it
-  int processes = 0;               ///< of the run, on this machine
-  std::optional<SlurmStatus> job;  ///< as Slurm says now
-  std::string trouble;             ///< why Slurm could not be asked
+  bool followed = false;         ///< a process follows it and will judge it
+  int processes = 0;             ///< of the run, on this machine
+  std::string scheduler;         ///< of its target; empty: none
+  std::optional<JobStatus> job;  ///< as the scheduler says now
+  std::string trouble;           ///< why the scheduler could not be asked
   Standing standing;
 
   /// Not ended as far as the record says, but nobody will end and judge it.
@@ -31,7 +32,7 @@ RunStatus look_at_run(const runs::RunRecord& record, const Seams& seams);
 std::string describe(const RunStatus& status);
 
 /// Ends a run that has not ended: asks the process that follows it and waits for it, at most
-/// `limit`, or, when there is none, ends its processes or its Slurm job itself. Returns one
+/// `limit`, or, when there is none, ends its processes or its job itself. Returns one
 /// sentence on what was done. Failure: it is still there.
 Result<std::string> cancel_run(runs::RunStore& store, const runs::RunRecord& record,
                                const Seams& seams,

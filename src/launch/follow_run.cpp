@@ -7,10 +7,8 @@
 #include <fmt/format.h>
 
 #include "launch/foreign.h"
-#include "launch/launcher_errors.h"
-#include "launch/local.h"
 #include "launch/log_follow.h"
-#include "launch/slurm_follow.h"
+#include "launch/submission.h"
 #include "launch/watch.h"
 
 namespace muster::launch {
@@ -48,7 +46,7 @@ Result<std::unique_ptr<LogFollow>> logs_of(const RunRequest& request, const Prep
 }
 
 /// Looks at all that can end a run from outside, and passes on how far it is.
-class Follow {
+class Follow : public Following {
  public:
   Follow(const RunRequest& request, const Prepared& prepared, runs::Run& run, const Seams& seams,
          RunObserver& observer, std::unique_ptr<LogFollow> logs)
@@ -66,12 +64,12 @@ class Follow {
 
   static milliseconds limit(const RunRequest& request, const Prepared& prepared) {
     // Waiting in a queue is not counted in the case's time, but it has a limit too.
-    const double queue = request.target == Target::kSlurm ? 24 * 3600.0 : 0;
+    const double queue = request.target == Target::kLocal ? 0 : 24 * 3600.0;
     return to_milliseconds(
         request.time_limit.value_or(prepared.resolved.values.expect.timeout + queue));
   }
 
-  Stop tick() {
+  Stop tick() override {
     if (interrupted()) return Stop::kInterrupted;
     if (seams_.clock.steady() >= until_) return Stop::kTimeLimit;
     // Any line of a foreign program is a sign of life, understood or not.
@@ -83,8 +81,10 @@ class Follow {
     return Stop::kNo;
   }
 
-  /// While a job waits for its nodes its ranks are silent by right.
-  void set_running(bool running) { running_ = running; }
+  Result<void> keep(const runs::LauncherIds& ids) override { return run_.set_launcher(ids); }
+  void say(const std::string& line) override { observer_.say(line); }
+  void set_running(bool running) override { running_ = running; }
+
   std::string silence_words() const {
     return fmt::format("no rank wrote anything for {} s: {}", watch_.silent_for().count() / 1000,
                        watch_.silent_ranks());
@@ -107,71 +107,6 @@ class Follow {
   unsigned turn_ = 0;
 };
 
-/// The process that rendered/job.sh says it is; nothing until it has started.
-std::optional<runs::LauncherIds> started_process(const std::filesystem::path& directory,
-                                                 FileSystem& files) {
-  const auto text = files.read(directory / "logs/job.pid");
-  if (!text) return std::nullopt;
-  const int pid = std::atoi(text->c_str());
-  if (pid <= 0) return std::nullopt;
-  return runs::ids_of_process(pid);
-}
-
-runs::LauncherResult follow_local(const RunRequest& request, const Prepared& prepared,
-                                  const Rendered& rendered, runs::Run& run, const Seams& seams,
-                                  Follow& follow) {
-  LocalRun local;
-  local.run_id = run.id();
-  local.run_directory = run.directory();
-  local.time_limit = Follow::limit(request, prepared);
-  bool known = false;
-  return run_local(rendered, local, seams.files, seams.processes, [&] {
-    if (!known) {
-      if (const auto ids = started_process(run.directory(), seams.files)) {
-        known = true;
-        if (!run.set_launcher(*ids)) return Stop::kCancelled;
-      }
-    }
-    return follow.tick();
-  });
-}
-
-runs::LauncherResult follow_in_slurm(const RunRequest& request, const Rendered& rendered,
-                                     runs::Run& run, const Seams& seams, RunObserver& observer,
-                                     Follow& follow) {
-  Command command;
-  command.argv = rendered.command;
-  command.directory = request.project;
-  command.time_limit = std::chrono::seconds(60);
-  const auto job = submit(command, seams.processes);
-  if (!job) return {End::kNotStarted, {}, job.findings().front().message};
-  runs::LauncherIds ids;
-  ids.slurm_job_id = job->id;
-  ids.slurm_cluster = job->cluster;
-  if (auto kept = run.set_launcher(ids); !kept) {
-    const auto cancelled = cancel_slurm(*job, seams.processes);
-    return {
-        End::kNotStarted,
-        {},
-        fmt::format("job {} was {} again, since it could not be recorded: {}", job->id,
-                    cancelled ? "cancelled" : "not cancelled", kept.findings().front().message)};
-  }
-  observer.say("Slurm job " + job->id);
-  follow.set_running(false);
-  auto result = follow_slurm(
-      *job, seams.processes, seams.clock, {}, [&] { return follow.tick(); },
-      [&](const SlurmStatus& status) {
-        observer.say(fmt::format("job {}: {}", job->id, describe(status)));
-        follow.set_running(status.phase() == SlurmPhase::kRunning);
-      });
-  if (result.end == End::kExited && result.exit_code.value_or(0) != 0) {
-    const auto said = seams.files.read(run.directory() / "logs/launcher.err");
-    const std::string words = said ? explain_launcher(*said) : std::string();
-    if (!words.empty()) result.detail += "; " + words;
-  }
-  return result;
-}
-
 }  // namespace
 
 runs::LauncherResult follow_run(const RunRequest& request, const Prepared& prepared,
@@ -183,10 +118,13 @@ runs::LauncherResult follow_run(const RunRequest& request, const Prepared& prepa
   if (auto kept = run.set_state(runs::RunState::kRunning); !kept) {
     return {End::kNotStarted, {}, kept.findings().front().message};
   }
-  runs::LauncherResult result =
-      request.target == Target::kLocal
-          ? follow_local(request, prepared, rendered, run, seams, follow)
-          : follow_in_slurm(request, rendered, run, seams, observer, follow);
+  const Submitted job{rendered,
+                      run.id(),
+                      run.directory(),
+                      request.project,
+                      Follow::limit(request, prepared),
+                      to_milliseconds(prepared.resolved.values.rendezvous.start_timeout)};
+  runs::LauncherResult result = submission_for(request.target, seams)->run(job, follow);
   if (result.end == End::kHang) result.detail = follow.silence_words();
   follow.last_look();
   return result;

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "launch/key_use.h"
+#include "launch/kubernetes.h"
+#include "launch/process_wrapper.h"
 #include "launch/render_workload.h"
 #include "launch/shell.h"
-#include "runs/log_reader.h"
 
 namespace muster::launch {
 namespace {
@@ -21,86 +21,10 @@ bool is_told(const ResolvedCase& resolved, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-/// The option with which a launcher starts a program that is no Python script; empty: it takes any
-/// program as it is.
-std::string any_program_option(const std::string& launcher) {
-  if (launcher == "composer") return "--command_mode";
-  if (launcher == "mpirun" || launcher == "jax") return {};
-  return "--no_python";
-}
-
-bool is_one_of(const std::string& text, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(), [&](const char* word) { return text == word; });
-}
-
 }  // namespace
 
 bool is_foreign(const ResolvedCase& resolved) {
   return resolved.values.launcher != "native";
-}
-
-Result<void> wrap_processes(Workload& workload, const ResolvedCase& resolved,
-                            const std::string& wrapper) {
-  const std::string& launcher = resolved.values.launcher;
-  const catalog::Entrypoint& entry = resolved.values.entrypoint;
-  std::vector<Word>& words = workload.command;
-  const std::size_t tail = entry.args.size() + 1;  // the entry point with its arguments
-  if (is_one_of(launcher, {"ray-job", "server"}) || words.size() < tail) {
-    return Failure(error_at(position_of(resolved, "launcher"), "run-launcher",
-                            fmt::format("muster run does not follow what {} starts", launcher),
-                            "muster render case prints its files, to submit them by hand"));
-  }
-  const std::string option = workload.per_process ? std::string() : any_program_option(launcher);
-  std::size_t at = words.size() - tail;
-  std::vector<Word> put;
-  const std::string before = at > 0 ? words[at - 1].text : std::string();
-  if (option.empty()) {
-    // The command is the program itself: python3 [-m] ENTRY, bash ENTRY, or ENTRY.
-    if (is_one_of(before, {"-m"})) --at;
-    if (at > 0 && is_one_of(words[at - 1].text, {"python3", "bash"})) --at;
-    put = {{wrapper, false}};
-  } else if (before == option) {
-    put = {{wrapper, false}};
-  } else if (is_one_of(before, {"--module", "--module_mode"})) {
-    words[at - 1].text = option;
-    put = {{wrapper, false}, {"python3", false}, {"-m", false}};
-  } else {
-    put = {{option, false}, {wrapper, false}, {"python3", false}};
-  }
-  words.insert(words.begin() + static_cast<std::ptrdiff_t>(at), put.begin(), put.end());
-  return {};
-}
-
-RenderedFile process_script(const std::filesystem::path& run_directory) {
-  std::string text =
-      "#!/bin/bash\n"
-      "# One process of the run: its own log, and a line before and one after the program's own.\n"
-      "rank=${RANK:-${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${SLURM_PROCID:-0}}}}\n"
-      "world=${WORLD_SIZE:-${OMPI_COMM_WORLD_SIZE:-${SLURM_NTASKS:-1}}}\n"
-      "local=${LOCAL_RANK:-${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-0}}}\n"
-      "# deepspeed puts an argument of the program before the program that it starts.\n"
-      "last=()\n"
-      "case ${1-} in --local_rank=*) last=(\"$1\"); shift ;; esac\n";
-  text += "exec >>" + shell_quote((run_directory / "logs").string()) + "/\"rank-$rank.log\" 2>&1\n";
-  text += fmt::format(
-      "echo \"{}rank=$rank world=$world local_rank=$local host=$(uname -n) pid=$$ "
-      "restart=${{TORCHELASTIC_RESTART_COUNT:-0}}\"\n",
-      runs::ProcessLines::kStart);
-  text +=
-      "trap 'kill -TERM \"$child\" 2>/dev/null' TERM\n"
-      "trap 'kill -INT \"$child\" 2>/dev/null' INT\n"
-      "\"$@\" \"${last[@]}\" &\n"
-      "child=$!\n"
-      "wait \"$child\"\n"
-      "code=$?\n"
-      "# A signal ends the waiting, not the program.\n"
-      "while kill -0 \"$child\" 2>/dev/null; do\n"
-      "  wait \"$child\"\n"
-      "  code=$?\n"
-      "done\n";
-  text += fmt::format("echo \"{}rank=$rank code=$code\"\n", runs::ProcessLines::kEnd);
-  text += "exit \"$code\"\n";
-  return {"rendered/process.sh", std::move(text), true};
 }
 
 Rendered render_foreign_local(const Workload& workload, const ForeignPlace& place,
@@ -193,11 +117,59 @@ Result<Rendered> render_foreign_slurm(const Workload& workload, const ResolvedCa
   return rendered;
 }
 
+Result<Rendered> render_foreign(Workload workload, const ResolvedCase& resolved, Target target,
+                                const ForeignPlace& place, const Machine& machine) {
+  if (target == Target::kKubernetes || target == Target::kHyperpodEks)
+    return render_foreign_kubernetes(std::move(workload), resolved, target);
+  // The processes share the run's directory.
+  const std::string wrapper = (place.run_directory / "rendered/process.sh").string();
+  workload.wrapper = {{wrapper, false}};
+  auto command = wrap_command(workload, resolved, workload.command, workload.wrapper);
+  if (!command) return command.error();
+  workload.command = std::move(*command);
+  if (target == Target::kSlurm) return render_foreign_slurm(workload, resolved, place);
+  return render_foreign_local(workload, place, machine);
+}
+
+Result<Rendered> render_foreign_kubernetes(Workload workload, const ResolvedCase& resolved,
+                                           Target target) {
+  const std::string script = console_script(resolved);
+  const auto set = [&](const std::string& name, const std::string& value) {
+    std::erase_if(workload.environment, [&](const auto& one) { return one.first == name; });
+    workload.environment.emplace_back(name, value);
+  };
+  set("PYTHONUNBUFFERED", "1");
+  // Ray puts what it submits through a shell that knows nothing of quotes.
+  const bool ray = resolved.values.launcher == "ray-job";
+  workload.wrapper = console_wrapper(script, ray);
+  if (ray) {
+    set("MUSTER_PROCESS", script);
+  } else {
+    auto command = wrap_command(workload, resolved, workload.command, workload.wrapper);
+    if (!command) return command.error();
+    workload.command = std::move(*command);
+  }
+  auto rendered = render_workload(workload, resolved, target);
+  if (!rendered) return rendered;
+  std::string& file = rendered->files.front().path;
+  file = "rendered/" + file.substr(file.rfind('/') + 1);
+  const auto& values = resolved.values.targets;
+  const auto& site = target == Target::kHyperpodEks ? *values.hyperpod_eks : *values.kubernetes;
+  rendered->command = kubectl_words(site);
+  rendered->command.insert(rendered->command.end(), {"create", "-f", file});
+  return rendered;
+}
+
 runs::Expectations foreign_expectations(const ResolvedCase& resolved) {
   const catalog::Case& values = resolved.values;
   runs::Expectations expected;
   expected.from_log = true;
   expected.world = values.topology.world();
+  if (values.launcher == "ray-job") {
+    // The driver is the one process that leaves a log: Ray itself places the others.
+    expected.world = 1;
+    expected.driver_only = true;
+  }
   if (is_told(resolved, "batch.steps")) expected.steps = values.batch.steps;
   expected.parameters_agree = false;
   expected.loss_fell = values.expect.loss_trend == "down";

@@ -1,6 +1,5 @@
 // Runs of cases that another launcher than ours starts (torchrun, accelerate, …): what can't run
-// here, how the processes are wrapped so that each leaves a log and says that it was there, and
-// what the verdict holds them to.
+// here, how they are started, and what the verdict holds them to.
 #pragma once
 
 #include <filesystem>
@@ -28,14 +27,16 @@ struct ForeignPlace {
   std::filesystem::path data;           ///< of a data set that the facts know; else empty
 };
 
-/// Puts the wrapper (rendered/process.sh) before the program in the launcher's command. Error: a
-/// launcher that starts no processes which can be wrapped (ray-job, server).
-Result<void> wrap_processes(Workload& workload, const catalog::ResolvedCase& resolved,
-                            const std::string& wrapper);
+/// What a run of the case starts on `target`, each process with its wrapper. Error: what the
+/// launcher or the target can't do.
+Result<Rendered> render_foreign(Workload workload, const catalog::ResolvedCase& resolved,
+                                Target target, const ForeignPlace& place, const Machine& machine);
 
-/// The wrapper: a log for each process, a line before and one after the program's own
-/// (runs::ProcessLines). It hands signals on and ends with the program's code.
-RenderedFile process_script(const std::filesystem::path& run_directory);
+/// The objects of the case as one run submits them: every process writes to its pod's output, with
+/// its rank before each line. The command makes them; what stands in it before `create` says which
+/// cluster.
+Result<Rendered> render_foreign_kubernetes(Workload workload, const catalog::ResolvedCase& resolved,
+                                           Target target);
 
 /// rendered/job.sh, which starts the launcher on this machine: once for each node of the case.
 Rendered render_foreign_local(const Workload& workload, const ForeignPlace& place,

@@ -129,18 +129,27 @@ Result<std::vector<RenderedFile>> render_kubernetes(const Workload& workload,
   return files;
 }
 
+std::vector<std::string> kubectl_words(const catalog::KubernetesTarget& target) {
+  std::vector<std::string> words = {"kubectl"};
+  if (!target.context.empty()) words.push_back("--context=" + target.context);
+  return words;
+}
+
 std::vector<std::string> kubernetes_submission(const std::vector<RenderedFile>& files,
                                                const catalog::ResolvedCase& resolved,
                                                bool hyperpod) {
-  const auto apply = [](const RenderedFile& file) {
-    return std::vector<std::string>{"kubectl", "apply", "--server-side", "-f", file.path};
+  const catalog::KubernetesTarget& target =
+      hyperpod ? *resolved.values.targets.hyperpod_eks : *resolved.values.targets.kubernetes;
+  const std::vector<std::string> kubectl = kubectl_words(target);
+  const auto apply = [&](const RenderedFile& file) {
+    std::vector<std::string> words = kubectl;
+    words.insert(words.end(), {"apply", "--server-side", "-f", file.path});
+    return words;
   };
   if (files.size() == 1) return apply(files.front());
   const auto& steps = resolved.values.steps;
   const auto before = std::count_if(steps.begin(), steps.end(),
                                     [](const catalog::Step& step) { return !step.after; });
-  const catalog::KubernetesTarget& target =
-      hyperpod ? *resolved.values.targets.hyperpod_eks : *resolved.values.targets.kubernetes;
   const std::string name = object_name_of(resolved.values.name);
   std::string script;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -153,8 +162,8 @@ std::vector<std::string> kubernetes_submission(const std::vector<RenderedFile>& 
             : fmt::format("--for=condition=Complete job/{}",
                           std::filesystem::path(files[i].path).stem().string());
     const double limit = own ? resolved.values.expect.timeout : step_limit(resolved, i, before);
-    script += fmt::format("\nkubectl wait --namespace={} --timeout={}s {}", target.object_namespace,
-                          static_cast<long>(std::ceil(limit)), what);
+    script += fmt::format("\n{} wait --namespace={} --timeout={}s {}", fmt::join(kubectl, " "),
+                          target.object_namespace, static_cast<long>(std::ceil(limit)), what);
   }
   return {"sh", "-ec", script};
 }

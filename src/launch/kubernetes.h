@@ -23,6 +23,9 @@ Result<std::vector<RenderedFile>> render_kubernetes(const Workload& workload,
                                                     const catalog::ResolvedCase& resolved,
                                                     bool hyperpod);
 
+/// kubectl with the options that say which cluster, for all that is asked of it.
+std::vector<std::string> kubectl_words(const catalog::KubernetesTarget& target);
+
 /// The command that submits the files in their order, in the folder that holds them: at once where
 /// there is one; else each after the step before it has completed.
 std::vector<std::string> kubernetes_submission(const std::vector<RenderedFile>& files,

@@ -1,6 +1,7 @@
 #include "launch/kubernetes_build.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -94,6 +95,15 @@ std::string kube_literal(std::string_view text) {
     if (text[i] == '$' && read) escaped += '$';
   }
   return escaped;
+}
+
+std::string kube_label(std::string_view text) {
+  constexpr std::size_t kLongest = 63;
+  if (text.size() > kLongest) text.remove_prefix(text.size() - kLongest);
+  const auto first =
+      std::find_if(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c); });
+  text.remove_prefix(static_cast<std::size_t>(first - text.begin()));
+  return std::string(text);
 }
 
 bool is_dns_label(std::string_view text) {

@@ -59,6 +59,9 @@ std::string kube_cores(double cores);
 /// $$ in commands and environments, makes the text given.
 std::string kube_literal(std::string_view text);
 
+/// A text as a label's value, which has at most 63 characters: its end, which tells runs apart.
+std::string kube_label(std::string_view text);
+
 /// Whether the text is a DNS-1123 label: 1 to 63 lower-case letters, digits and inner dashes.
 bool is_dns_label(std::string_view text);
 

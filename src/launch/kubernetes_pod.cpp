@@ -11,7 +11,6 @@
 namespace muster::launch {
 namespace {
 
-constexpr const char* kInstanceLabel = "app.kubernetes.io/instance";
 constexpr const char* kComponentLabel = "app.kubernetes.io/component";
 constexpr const char* kHealthLabel = "sagemaker.amazonaws.com/node-health-status";
 constexpr const char* kDeepHealthLabel = "sagemaker.amazonaws.com/deep-health-check-status";
@@ -148,7 +147,7 @@ KubeMap kube_metadata(const KubeSite& site, const std::string& name, bool resume
   KubeMap labels;
   labels.set("app.kubernetes.io/managed-by", "muster")
       .set(kInstanceLabel, site.workload.object_name);
-  if (!site.workload.run_id.empty()) labels.set("muster-run", site.workload.run_id);
+  if (!site.workload.run_id.empty()) labels.set(kRunLabel, kube_label(site.workload.run_id));
   labels.maybe(kQueueLabel, scheduling.queue);
   if (!scheduling.queue.empty()) labels.maybe(kQueuePriorityLabel, scheduling.priority);
   KubeMap annotations;

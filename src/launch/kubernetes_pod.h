@@ -83,6 +83,11 @@ Node container_command(const std::vector<Word>& words, const std::vector<std::st
 /// container with exit code 124, saying who is missing. `list` is shell that prints the names.
 std::vector<std::string> wait_for_nodes(const std::string& list, double limit);
 
+/// The label that every object of a run has, with the run's id, and the one that all its pods have,
+/// with the name of its main object.
+inline constexpr const char* kRunLabel = "muster-run";
+inline constexpr const char* kInstanceLabel = "app.kubernetes.io/instance";
+
 /// What `wait_for_nodes` ends a container with: the job fails at once, without a retry.
 inline constexpr int kNodeMissing = 124;
 

@@ -20,11 +20,15 @@ KubePart ray_part(const KubeSite& site, const std::string& container) {
 }
 
 // The program alone: who submits it is the operator, or the Job beside the cluster.
-std::string ray_program(const KubeSite& site) {
+std::vector<Word> ray_program(const KubeSite& site) {
+  std::vector<Word> words = site.workload.wrapper;
+  for (const Word& word : program_words(site.resolved)) words.push_back(word);
+  return words;
+}
+
+std::string ray_line(const KubeSite& site) {
   std::string line;
-  for (const Word& word : program_words(site.resolved)) {
-    line += (line.empty() ? "" : " ") + shell_text(word);
-  }
+  for (const Word& word : ray_program(site)) line += (line.empty() ? "" : " ") + shell_text(word);
   return line;
 }
 
@@ -98,7 +102,7 @@ std::vector<std::string> wait_for_cluster(const KubeSite& site, const std::strin
 std::vector<Node> ray_job(const KubeSite& site) {
   const Workload& workload = site.workload;
   KubeMap spec;
-  spec.set("entrypoint", kube_literal(ray_program(site)))
+  spec.set("entrypoint", kube_literal(ray_line(site)))
       .set("submissionMode", "K8sJobMode")
       .set("shutdownAfterJobFinishes", true)
       .set("ttlSecondsAfterFinished", 600)
@@ -116,7 +120,7 @@ std::vector<Node> ray_cluster(const KubeSite& site) {
   KubePart part = main_part(site, "submit");
   part.app = "submit";
   part.command = {{"ray", false}, {"job", false}, {"submit", false}, {"--", false}};
-  for (const Word& word : program_words(site.resolved)) part.command.push_back(word);
+  for (const Word& word : ray_program(site)) part.command.push_back(word);
   part.before = wait_for_cluster(site, address);
   part.resources = {};
   part.resources.cpu = 1;

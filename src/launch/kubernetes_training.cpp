@@ -6,11 +6,12 @@
 
 #include "launch/kubernetes.h"
 #include "launch/kubernetes_objects.h"
+#include "launch/process_wrapper.h"
 
 namespace muster::launch {
 namespace {
 
-std::int64_t seconds(double value) {
+std::int64_t kube_seconds(double value) {
   return static_cast<std::int64_t>(std::ceil(value));
 }
 
@@ -56,7 +57,7 @@ KubeMap indexed_job_spec(const KubeSite& site, const KubePart& part, int backoff
       .set("completions", site.workload.nodes)
       .set("parallelism", site.workload.nodes)
       .set("backoffLimit", backoff)
-      .set("activeDeadlineSeconds", seconds(site.workload.timeout))
+      .set("activeDeadlineSeconds", kube_seconds(site.workload.timeout))
       .set("podFailurePolicy", pod_failure_policy(part.container))
       .set("template", pod_template(site, part));
   return spec;
@@ -72,7 +73,7 @@ std::vector<std::string> start_lines(const KubeSite& site, const std::string& no
 
 KubeMap run_policy(const KubeSite& site) {
   KubeMap policy;
-  policy.set("activeDeadlineSeconds", seconds(site.workload.timeout))
+  policy.set("activeDeadlineSeconds", kube_seconds(site.workload.timeout))
       .set("backoffLimit", retries(site))
       .set("cleanPodPolicy", "Running");
   return policy;
@@ -93,7 +94,10 @@ std::vector<Word> agent_command(const KubeSite& site) {
   asked.values.launcher = "hyperpodrun";
   auto words = launcher_command(
       asked, kubernetes_endpoint(asked.values, site.workload.object_name, site.hyperpod));
-  return words ? *words : site.workload.command;
+  if (!words) return site.workload.command;
+  if (site.workload.wrapper.empty()) return *words;
+  auto wrapped = wrap_command(site.workload, asked, std::move(*words), site.workload.wrapper);
+  return wrapped ? *wrapped : site.workload.command;
 }
 
 std::string hang_pattern(const KubeSite& site) {
@@ -232,7 +236,7 @@ std::vector<Node> train_job(const KubeSite& site) {
   }
   KubeMap job_spec;
   job_spec.set("backoffLimit", retries(site))
-      .set("activeDeadlineSeconds", seconds(workload.timeout))
+      .set("activeDeadlineSeconds", kube_seconds(workload.timeout))
       .set("template", pod_template(site, part));
   KubeMap step_label;
   step_label.set("trainer.kubeflow.org/trainjob-ancestor-step", "trainer");
@@ -273,9 +277,10 @@ std::vector<Node> hyperpod_pytorch_job(const KubeSite& site) {
   KubePart part = main_part(site, "pytorch");
   part.command = agent_command(site);
   KubeMap policy;
-  policy.set("activeDeadlineSeconds", seconds(workload.timeout))
-      .set("startupDeadlineSeconds", seconds(workload.start_timeout))
-      .set("cleanPodPolicy", "All")
+  policy.set("activeDeadlineSeconds", kube_seconds(workload.timeout))
+      .set("startupDeadlineSeconds", kube_seconds(workload.start_timeout))
+      // A pod that is gone has no log any more.
+      .set("cleanPodPolicy", site.workload.run_id.empty() ? "All" : "None")
       .set("jobMaxRetryCount", retries(site));
   if (workload.resilience.auto_resume) {
     KubeMap restarts;
@@ -288,11 +293,11 @@ std::vector<Node> hyperpod_pytorch_job(const KubeSite& site) {
     KubeMap start;
     start.set("name", "JobStart")
         .set("logPattern", hang_pattern(site))
-        .set("expectedStartCutOffInSeconds", seconds(workload.resilience.hang->start));
+        .set("expectedStartCutOffInSeconds", kube_seconds(workload.resilience.hang->start));
     KubeMap hang;
     hang.set("name", "JobHangingDetection")
         .set("logPattern", hang_pattern(site))
-        .set("expectedRecurringFrequencyInSeconds", seconds(workload.resilience.hang->period));
+        .set("expectedRecurringFrequencyInSeconds", kube_seconds(workload.resilience.hang->period));
     policy.set("logMonitoringConfiguration", kube_list({start.take(), hang.take()}));
   }
   KubeMap replicas;
@@ -306,8 +311,8 @@ std::vector<Node> hyperpod_pytorch_job(const KubeSite& site) {
     elastic.set("minReplicas", workload.min_nodes)
         .set("maxReplicas", workload.nodes)
         .set("replicaIncrementStep", 1)
-        .set("scalingTimeoutInSeconds", seconds(workload.start_timeout))
-        .set("gracefulShutdownTimeoutInSeconds", seconds(workload.start_timeout));
+        .set("scalingTimeoutInSeconds", kube_seconds(workload.start_timeout))
+        .set("gracefulShutdownTimeoutInSeconds", kube_seconds(workload.start_timeout));
     spec.set("elasticPolicy", elastic);
   }
   spec.set("runPolicy", policy).set("replicaSpecs", kube_list({replicas.take()}));
@@ -319,7 +324,7 @@ Node step_job(const KubeSite& site, const catalog::Step& step) {
   const KubePart part = step_part(site, step);
   KubeMap spec;
   spec.set("backoffLimit", retries(site))
-      .set("activeDeadlineSeconds", seconds(step.timeout))
+      .set("activeDeadlineSeconds", kube_seconds(step.timeout))
       .set("template", pod_template(site, part));
   return kube_object("batch/v1", "Job", kube_metadata(site, part_name(site, step.name)), spec);
 }

@@ -5,6 +5,8 @@
 #include "launch/dataset.h"
 #include "launch/foreign.h"
 #include "launch/key_use.h"
+#include "launch/submission.h"
+#include "launch/variables.h"
 #include "launch/workload.h"
 #include "runs/run_store.h"
 
@@ -39,6 +41,7 @@ std::optional<Refusal> prepare_foreign(const RunRequest& request, const Seams& s
   auto known = facts::load_facts(seams.files, request.project);
   if (!known) return Refusal{known.findings(), kExitBadInput};
   prepared.known = std::move(*known);
+  if (!shares_files(request.target)) return std::nullopt;  // an image has what it needs
   // Another name is one of a hub, which the program asks itself.
   const std::string& name = prepared.resolved.values.data.name;
   if (auto dataset = facts::find_dataset(prepared.known.datasets, name))
@@ -66,20 +69,19 @@ Result<Plan> plan_foreign(const RunRequest& request, const Prepared& prepared,
                       prepared.machine.cores};
   auto workload = plan_workload(prepared.resolved, request.target, prepared.known, id, ground);
   if (!workload) return workload.error();
-  if (auto wrapped = wrap_processes(*workload, prepared.resolved,
-                                    (directory / "rendered/process.sh").string());
-      !wrapped) {
-    return wrapped.error();
-  }
   Plan plan;
-  for (const SecretVariable& secret : workload->secrets) plan.secrets.push_back(secret.env);
-  if (request.target == Target::kSlurm) {
-    auto rendered = render_foreign_slurm(*workload, prepared.resolved, place);
-    if (!rendered) return rendered.error();
-    plan.rendered = std::move(*rendered);
+  // Containers read secrets from where the target keeps them; what their images' names leave open
+  // the submitter says.
+  if (!shares_files(request.target)) {
+    plan.variables = variables_of(workload->image);
+    workload->image = with_variables(workload->image, request.environment);
   } else {
-    plan.rendered = render_foreign_local(*workload, place, prepared.machine);
+    for (const SecretVariable& secret : workload->secrets) plan.secrets.push_back(secret.env);
   }
+  auto rendered = render_foreign(std::move(*workload), prepared.resolved, request.target, place,
+                                 prepared.machine);
+  if (!rendered) return rendered.error();
+  plan.rendered = std::move(*rendered);
   return plan;
 }
 
@@ -150,7 +152,7 @@ Result<Job> draft(const RunRequest& request, const Prepared& prepared) {
 
 Result<Plan> plan_run(const RunRequest& request, const Prepared& prepared, const std::string& id,
                       const fs::path& directory) {
-  if (request.target != Target::kLocal && request.target != Target::kSlurm) {
+  if (!is_submitted_to(request.target)) {
     return failure("launch-target",
                    std::string("muster run does not follow jobs on ") + to_string(request.target),
                    "muster render case prints the files, to submit them by hand");
@@ -160,7 +162,7 @@ Result<Plan> plan_run(const RunRequest& request, const Prepared& prepared, const
   if (!job) return job.error();
   auto rendered = render(*job, request.target, prepared.machine);
   if (!rendered) return rendered.error();
-  return Plan{std::move(*rendered), job->secrets};
+  return Plan{std::move(*rendered), job->secrets, {}};
 }
 
 Result<Plan> draft_plan(const RunRequest& request, const Prepared& prepared) {

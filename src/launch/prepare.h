@@ -66,7 +66,8 @@ struct Prepared {
 /// What a run starts, whoever starts its processes.
 struct Plan {
   Rendered rendered;
-  std::vector<std::string> secrets;  ///< variables that are handed on by name
+  std::vector<std::string> secrets;    ///< variables that are handed on by name
+  std::vector<std::string> variables;  ///< that must be set, since names of images hold them
 };
 
 /// Resolves the case. Touches nothing. `error` says why not.

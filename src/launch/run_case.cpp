@@ -31,6 +31,12 @@ std::string package_of(const std::string& program) {
   return "slurm-client";
 }
 
+/// How a missing program comes here.
+std::string way_to(const std::string& program) {
+  if (program == "kubectl") return "install the kubectl of the cluster's version";
+  return "apt-get install " + package_of(program);
+}
+
 /// What a foreign case needs of this machine and can't get from it, whatever is installed.
 std::optional<Refusal> unable_here(const RunRequest& request, const Prepared& prepared,
                                    const Seams& seams) {
@@ -80,15 +86,16 @@ std::optional<Refusal> missing_parts(const RunRequest& request, const Prepared& 
   for (const std::string& program : plan.rendered.programs) {
     if (is_foreign(prepared.resolved) && request.target == Target::kLocal) break;
     if (!seams.processes.find(program)) {
-      missing.push_back(error_at({}, "run-program",
-                                 fmt::format("the program {} is missing", program),
-                                 "apt-get install " + package_of(program)));
+      missing.push_back(error_at(
+          {}, "run-program", fmt::format("the program {} is missing", program), way_to(program)));
     }
   }
   if (!missing.empty()) return Refusal{missing, kExitUnverified};
 
   Findings unset;
-  for (const std::string& name : plan.secrets) {
+  std::vector<std::string> wanted = plan.secrets;
+  wanted.insert(wanted.end(), plan.variables.begin(), plan.variables.end());
+  for (const std::string& name : wanted) {
     if (request.environment.count(name) == 0) {
       unset.push_back(
           error_at({prepared.resolved.file.string(), 0, 0}, "run-secret",
@@ -203,7 +210,7 @@ RunOutcome run_case(const RunRequest& request, const Prepared& prepared, const S
   if (auto unable = unable_here(request, prepared, seams)) return refused(*unable);
   const auto sketch = draft_plan(request, prepared);
   if (!sketch) return refused(refuse(sketch.error(), kExitBadInput));
-  if (is_foreign(prepared.resolved)) {
+  if (is_foreign(prepared.resolved) && shares_files(request.target)) {
     const auto say = [&](const std::string& line) { observer.say(line); };
     if (auto made = provide(prepared.python, seams.files, seams.processes, say); !made)
       return refused(refuse(made.error(), interrupted() ? kExitInterrupted : kExitUnverified));

@@ -41,6 +41,10 @@ Result<Target> parse_target(const std::string& name) {
       near ? "did you mean " + *near + "?" : fmt::format("targets are {}", fmt::join(names, ", ")));
 }
 
+bool shares_files(Target target) {
+  return target == Target::kLocal || target == Target::kSlurm;
+}
+
 bool declares(const catalog::Case& values, Target target) {
   const catalog::Targets& targets = values.targets;
   switch (target) {

@@ -20,6 +20,10 @@ const char* to_string(Target target);
 /// Error: an unknown name, with the nearest known one.
 Result<Target> parse_target(const std::string& name);
 
+/// Whether its processes see the files of whoever submits: the run's directory, a Python
+/// environment, data sets.
+bool shares_files(Target target);
+
 /// Whether the manifest has the target under `targets`.
 bool declares(const catalog::Case& values, Target target);
 

@@ -39,6 +39,22 @@ std::vector<std::string> variables_of(const std::string& text) {
   return names;
 }
 
+std::string with_variables(const std::string& text,
+                           const std::map<std::string, std::string>& values) {
+  std::string settled;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = variable_length(text, at);
+    const auto value = length > 0 ? values.find(text.substr(at + 2, length - 3)) : values.end();
+    if (value != values.end()) {
+      settled += value->second;
+    } else {
+      settled += text.substr(at, std::max<std::size_t>(length, 1));
+    }
+    at += std::max<std::size_t>(length, 1);
+  }
+  return settled;
+}
+
 Word manifest_word(const std::string& text) {
   std::string settled = text;
   for (const auto& [reference, variable] :

@@ -17,6 +17,19 @@ namespace {
 using catalog::Case;
 using catalog::ResolvedCase;
 
+/// What tells the objects of one run from those of another of the same case: the end of its id,
+/// which is random. Empty for files that are committed.
+std::string own_suffix(const std::string& run_id) {
+  constexpr std::size_t kRandom = 4;
+  if (run_id.empty()) return {};
+  std::string suffix = "-";
+  for (const char c : run_id.substr(run_id.size() - std::min(kRandom, run_id.size()))) {
+    const auto letter = static_cast<unsigned char>(c);
+    suffix += std::isalnum(letter) ? static_cast<char>(std::tolower(letter)) : 'x';
+  }
+  return suffix;
+}
+
 /// Of an instance's processors and memory, what its agents (kubelet, device plugins, the container
 /// runtime, ECS) leave to a job. Amazon's EKS images reserve about 1 % of the memory and below 1 %
 /// of the processors of large types, and more of small ones; a tenth leaves room for daemon sets.
@@ -185,6 +198,7 @@ class Planner {
             fmt::format("the last part of {} makes no name of at most 40 characters", case_.name),
             "a shorter name of the model's folder");
     }
+    if (runs_in_pods(target_)) workload_.object_name += own_suffix(workload_.run_id);
     if (case_.launcher == "native") {
       wrong("launcher", "launch-launcher",
             fmt::format("native cases are not started on {}", to_string(target_)),

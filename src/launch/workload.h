@@ -55,8 +55,10 @@ struct SecretVariable {
 struct Workload {
   std::string case_name;  ///< training/pytorch/fsdp/llama3
   std::string run_id;
-  std::string object_name;  ///< DNS-1123 label of at most 40 characters, from the case's name
-  std::string kind;         ///< train, serve, data, eval
+  /// DNS-1123 label of at most 40 characters, from the case's name; on Kubernetes a run adds "-"
+  /// and four letters of its id.
+  std::string object_name;
+  std::string kind;  ///< train, serve, data, eval
 
   int nodes = 1;
   int min_nodes = 1;          ///< below `nodes` only where the rendezvous is elastic
@@ -68,6 +70,9 @@ struct Workload {
   std::string image;          ///< empty: no container
   std::vector<Word> command;  ///< what one node runs (one process, where `per_process`)
   bool per_process = false;   ///< the target starts the command once for each process
+  /// What a run puts before the program of each process (process_wrapper.h). `command` has it
+  /// already; for objects that make another command of the case.
+  std::vector<Word> wrapper;
   std::string workdir;
   /// Where the run keeps what it writes: what ${run.dir} stands for in the manifest, and what the
   /// processes read as MUSTER_RUN_DIR. Shell where only the job knows it.

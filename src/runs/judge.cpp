@@ -89,7 +89,9 @@ Verdict judge(const Expectations& expectations, const std::vector<RankEvents>& r
   };
   add(expectations.from_log ? checks::completed_by_log(material) : checks::completed(material),
       true);
-  add(checks::ranks_joined(material), true);
+  if (!expectations.driver_only) {
+    add(checks::ranks_joined(material), true);
+  }
   if (expectations.parameters_agree && expectations.world > 1) {
     add(checks::parameters_agree(material), false);
   }

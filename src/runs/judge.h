@@ -25,6 +25,10 @@ struct Expectations {
   /// no log says is left out unless something is asked of it.
   bool from_log = false;
 
+  /// Only the process that places the others leaves a log (Ray's driver): `world` is 1, and whether
+  /// the others joined is not asked.
+  bool driver_only = false;
+
   bool parameters_agree = true;
   bool finite = true;
   bool loss_fell = true;
@@ -58,7 +62,17 @@ struct RankEvents {
 
 /// How the launcher (mpirun, srun, sbatch) ended.
 struct LauncherResult {
-  enum class End { kExited, kCancelled, kInterrupted, kTimedOut, kHang, kNotStarted, kUnknown };
+  /// kNotStarted: it could not be submitted. kStartFailed: it was, and not all of it came in time.
+  enum class End {
+    kExited,
+    kCancelled,
+    kInterrupted,
+    kTimedOut,
+    kHang,
+    kStartFailed,
+    kNotStarted,
+    kUnknown
+  };
   End end = End::kUnknown;
   std::optional<int> exit_code;  ///< 128 + signal when a signal ended it
   std::string detail;  ///< one sentence, used as evidence, e.g. "srun: error: n2: task 1: Killed"

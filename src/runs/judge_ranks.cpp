@@ -153,6 +153,9 @@ void see_launcher(const LauncherResult& launcher, Seen& seen) {
     case End::kHang:
       seen.fail("hung and was ended" + detail);
       break;
+    case End::kStartFailed:
+      seen.fail("not all of it started" + detail);
+      break;
     case End::kNotStarted:
       seen.unknown("not started" + detail);
       break;

@@ -138,6 +138,11 @@ bool process_alive(const LauncherIds& ids) {
          start_ticks_of(ids.pid) == ids.start_ticks;
 }
 
+std::map<std::string, std::string> job_names(const LauncherIds& ids) {
+  if (ids.slurm_job_id.empty()) return ids.job;
+  return {{"job", ids.slurm_job_id}};
+}
+
 json to_json(const RunRecord& record) {
   json out{{"schema_version", 1},
            {"id", record.id},
@@ -173,6 +178,7 @@ json to_json(const RunRecord& record) {
       launcher[name] = *value;
     }
   }
+  if (!ids.job.empty()) launcher["job"] = ids.job;
   out["launcher"] = std::move(launcher);
   return out;
 }
@@ -224,6 +230,7 @@ Result<RunRecord> parse_run_record(const std::string& text, const std::string& f
     get_to(launcher, "host", record.launcher.host);
     get_to(launcher, "slurm_job_id", record.launcher.slurm_job_id);
     get_to(launcher, "slurm_cluster", record.launcher.slurm_cluster);
+    get_to(launcher, "job", record.launcher.job);
   } catch (const json::exception& error) {
     return Failure(
         error_at(where, "run-record",

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,7 +48,12 @@ struct LauncherIds {
   std::string host;
   std::string slurm_job_id;
   std::string slurm_cluster;
+  /// What another scheduler knows its job by, in that scheduler's own words: {"namespace": "ml"}.
+  std::map<std::string, std::string> job;
 };
+
+/// The names of the job of a scheduler: `job`, or {"job": slurm_job_id}.
+std::map<std::string, std::string> job_names(const LauncherIds& ids);
 
 /// Ids of a process of this machine; fills in pgid, start_ticks and host.
 LauncherIds ids_of_process(int pid);

@@ -21,7 +21,7 @@ targets: {kubernetes: {object: PyTorchJob}, slurm: {}}
 TEST(Coverage, AGpuCaseIsNotRunHere) {
   const Coverage coverage = of(kGpu);
   EXPECT_EQ(coverage.renders, (Names{"slurm", "kubernetes"}));
-  EXPECT_EQ(coverage.submits, Names{"slurm"});
+  EXPECT_EQ(coverage.submits, (Names{"slurm", "kubernetes"}));
   EXPECT_TRUE(coverage.runs_here.empty());
   EXPECT_EQ(coverage.needs, "2 × 8 gpu (p5.48xlarge)");
   EXPECT_EQ(coverage.state(), "needs a GPU: not run");
@@ -32,7 +32,7 @@ TEST(Coverage, AProfileOnCpusOfOneNodeRunsHere) {
       "profiles: {smoke: {topology: {nodes: 1, accelerator: cpu}, targets: {local: {}}}}\n";
   const Coverage coverage = of(kGpu + smoke);
   EXPECT_EQ(coverage.renders, (Names{"local", "slurm", "kubernetes"}));
-  EXPECT_EQ(coverage.submits, (Names{"local", "slurm"}));
+  EXPECT_EQ(coverage.submits, (Names{"local", "slurm", "kubernetes"}));
   EXPECT_EQ(coverage.runs_here, Names{"smoke"});
   EXPECT_EQ(coverage.state(), "runs here");
 }
@@ -47,12 +47,12 @@ TEST(Coverage, AProfileThatTakesATargetAwayCountsForTheOthers) {
             "needs a GPU: not run");
 }
 
-TEST(Coverage, WhatRayOrAServerStartsIsNotSubmitted) {
+TEST(Coverage, WhatRayStartsIsSubmittedToItsOperatorAndAServerNowhere) {
   for (const char* launcher : {"ray-job", "server"}) {
     const Coverage coverage = of(std::string("launcher: ") + launcher +
                                  "\ntopology: {nodes: 1, accelerators_per_node: 1}\n"
                                  "targets: {local: {}, kubernetes: {object: RayJob}}\n");
-    EXPECT_TRUE(coverage.submits.empty());
+    EXPECT_EQ(coverage.submits, launcher == std::string("server") ? Names{} : Names{"kubernetes"});
     EXPECT_TRUE(coverage.runs_here.empty());
     EXPECT_EQ(coverage.state(), "renders and validates");
   }

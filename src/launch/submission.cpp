@@ -1,0 +1,24 @@
+#include "launch/submission.h"
+
+namespace muster::launch {
+
+bool is_submitted_to(Target target) {
+  return target != Target::kBatch;
+}
+
+std::unique_ptr<Submission> submission_for(Target target, const Seams& seams) {
+  switch (target) {
+    case Target::kLocal:
+      return local_submission(seams);
+    case Target::kSlurm:
+      return slurm_submission(seams);
+    case Target::kKubernetes:
+    case Target::kHyperpodEks:
+      return kubernetes_submission(seams);
+    case Target::kBatch:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace muster::launch
