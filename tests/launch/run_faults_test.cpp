@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/process.h"
-#include "launch/muster_process.h"
+#include "launch/run_fixture.h"
 #include "launch/run_processes.h"
 #include "testing.h"
 
@@ -18,58 +18,23 @@ using muster::testing::Background;
 using muster::testing::check;
 using muster::testing::eventually;
 using muster::testing::Finished;
-using muster::testing::Muster;
 using muster::testing::steps_of;
 using muster::testing::text_of;
 
-class RunFaults : public ::testing::Test {
+class RunFaults : public muster::testing::RunFixture {
  protected:
-  RunFaults()
-      : muster_(muster::testing::source_dir() / "tests/launch/fake", directory_.path() / "runs") {
-    if (!real_process_runner().find("mpirun")) skip_ = "mpirun is missing";
-    text_ = directory_.path() / "text";
-    std::ofstream(text_) << "In the beginning\n";
-  }
+  RunFaults() : RunFixture(muster::testing::source_dir() / "tests/launch/fake", {"mpirun"}) {}
 
-  void SetUp() override {
-    if (!skip_.empty()) GTEST_SKIP() << skip_;
-  }
-
-  /// A run of the tiny case on a text of the test's own.
   std::vector<std::string> arguments(std::vector<std::string> more = {}) const {
-    std::vector<std::string> words = {"run",       "training/native/llama/tiny",
-                                      "--profile", "smoke",
-                                      "--set",     "data.name=null",
-                                      "--set",     "data.path=" + text_.string(),
-                                      "--set",     "batch.steps=10",
-                                      "-o",        "json"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+    more.insert(more.begin(), {"--set", "batch.steps=10"});
+    return RunFixture::arguments(more);
   }
 
   /// Starts a run that takes long, and waits until both ranks train.
   std::unique_ptr<Background> start_long() {
     muster_.environment["FAKE_STEPS_APART"] = "3";
-    auto background = std::make_unique<Background>(muster_, arguments());
-    const bool started = eventually([&] {
-      const fs::path run = muster_.only_run();
-      return steps_of(run, 0) > 0 && steps_of(run, 1) > 0 && fs::exists(run / "logs/job.pid");
-    });
-    if (!started) throw std::runtime_error("did not start: " + background->finish({}).err);
-    return background;
+    return start({"--set", "batch.steps=10"}, 0, std::chrono::seconds(30));
   }
-
-  std::string state() const {
-    return nlohmann::json::parse(text_of(muster_.only_run() / "run.json")).value("state", "");
-  }
-  void expect_nothing_left() const {
-    EXPECT_TRUE(processes_of_run(muster_.only_run().filename().string()).empty());
-  }
-
-  std::string skip_;
-  muster::testing::TemporaryDirectory directory_;
-  Muster muster_;
-  fs::path text_;
 };
 
 TEST_F(RunFaults, AGoodRunPassesAndItsChecksumsHold) {
@@ -110,7 +75,6 @@ TEST_F(RunFaults, WhatIsPrintedDryIsWhatRuns) {
 }
 
 TEST_F(RunFaults, AKilledRankIsNamedWhicheverItIs) {
-  const std::string host = text_of("/proc/sys/kernel/hostname");
   for (const char* rank : {"0", "1"}) {
     fs::remove_all(muster_.runs());
     muster_.environment["FAKE_FAULT"] = std::string(rank) + ":kill";
@@ -120,7 +84,7 @@ TEST_F(RunFaults, AKilledRankIsNamedWhicheverItIs) {
     EXPECT_EQ(check(run.json(), "completed")["outcome"], "fail");
     EXPECT_NE(evidence.find(std::string("rank ") + rank), std::string::npos) << evidence;
     EXPECT_NE(evidence.find("signal 9"), std::string::npos) << evidence;
-    EXPECT_NE(evidence.find(host.substr(0, host.find('\n'))), std::string::npos) << evidence;
+    EXPECT_NE(evidence.find(host()), std::string::npos) << evidence;
     EXPECT_EQ(state(), "failed");
     expect_nothing_left();
   }

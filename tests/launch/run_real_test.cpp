@@ -2,12 +2,10 @@
 // are stopped, killed or interrupted.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 
 #include "base/process.h"
-#include "launch/muster_process.h"
-#include "launch/run_processes.h"
+#include "launch/run_fixture.h"
 #include "testing.h"
 
 namespace muster::launch {
@@ -16,9 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using muster::testing::Background;
 using muster::testing::check;
-using muster::testing::eventually;
 using muster::testing::Finished;
-using muster::testing::Muster;
 using muster::testing::pid_of;
 using muster::testing::steps_of;
 using muster::testing::text_of;
@@ -26,59 +22,27 @@ using muster::testing::text_of;
 /// Timings of a machine that others use too decide no test.
 const std::string kAnySpeed = "expect.straggler.ratio=1000";
 
-class RunReal : public ::testing::Test {
+class RunReal : public muster::testing::RunFixture {
  protected:
-  RunReal() : muster_(muster::testing::binary_dir() / "bin", directory_.path() / "runs") {}
+  RunReal() : RunFixture(muster::testing::binary_dir() / "bin", {"mpirun", "bible"}) {}
 
   void SetUp() override {
-    for (const char* program : {"mpirun", "bible"}) {
-      if (!real_process_runner().find(program)) GTEST_SKIP() << program << " is missing";
-    }
-  }
-
-  /// A small part of the text, prepared in a moment.
-  std::string text() const {
-    const fs::path path = directory_.path() / "text";
-    if (!fs::exists(path)) std::system(("bible gen1:1-gen50:26 >" + path.string()).c_str());
-    return path.string();
-  }
-  std::vector<std::string> arguments(std::vector<std::string> more = {}) const {
-    std::vector<std::string> words = {
-        "run",   "training/native/llama/tiny", "--profile", "smoke", "--set", "data.name=null",
-        "--set", "data.path=" + text(),        "-o",        "json"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+    RunFixture::SetUp();
+    if (IsSkipped()) return;
+    // A small part of the text, prepared in a moment.
+    Command bible;
+    bible.argv = {"bible", "gen1:1-gen50:26"};
+    const auto said = real_process_runner().run(bible);
+    ASSERT_TRUE(said.ok());
+    write_text(said->out);
   }
 
   /// A run that goes on for long, with both ranks past step `steps`.
-  std::unique_ptr<Background> start_long(int steps) {
-    auto background = std::make_unique<Background>(
-        muster_, arguments({"--set", "batch.steps=100000", "--set", "checkpoint.every=10", "--set",
-                            "comm_timeout=5s"}));
-    const bool started = eventually(
-        [&] {
-          const fs::path run = muster_.only_run();
-          return steps_of(run, 0) > steps && steps_of(run, 1) > steps;
-        },
-        std::chrono::seconds(120));
-    if (!started) {
-      background->signal(SIGINT);
-      throw std::runtime_error("did not start: " +
-                               background->finish(std::chrono::seconds(20)).err);
-    }
-    return background;
+  std::unique_ptr<Background> start_long(int steps) const {
+    return start(
+        {"--set", "batch.steps=100000", "--set", "checkpoint.every=10", "--set", "comm_timeout=5s"},
+        steps, std::chrono::seconds(120));
   }
-
-  static std::string host() {
-    const std::string name = text_of("/proc/sys/kernel/hostname");
-    return name.substr(0, name.find('\n'));
-  }
-  void expect_nothing_left() const {
-    EXPECT_TRUE(processes_of_run(muster_.only_run().filename().string()).empty());
-  }
-
-  muster::testing::TemporaryDirectory directory_;
-  Muster muster_;
 };
 
 TEST_F(RunReal, TheTinyCasePasses) {
