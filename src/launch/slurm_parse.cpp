@@ -16,7 +16,7 @@ struct State {
   SlurmPhase phase;
 };
 
-// squeue(1), JOB STATE CODES, of Slurm 17.11 to 25.05.
+// squeue(1), JOB STATE CODES, of Slurm 17.11 to 25.11.
 constexpr std::array<State, 26> kStates = {{
     {"PENDING", "PD", SlurmPhase::kQueued},       {"CONFIGURING", "CF", SlurmPhase::kQueued},
     {"REQUEUED", "RQ", SlurmPhase::kQueued},      {"REQUEUE_HOLD", "RH", SlurmPhase::kQueued},
@@ -87,12 +87,16 @@ std::string present(std::string_view text) {
   return std::string(text);
 }
 
+/// What Slurm puts in the place of a signal when the memory ran out; the state says so in words.
+constexpr int kOutOfMemoryMark = 125;
+
 /// "3:0" is exit code 3; "0:9" is signal 9.
 bool read_exit(std::string_view text, SlurmStatus& status) {
   const auto parts = split(trim(text), ':');
   if (parts.size() != 2) return false;
   status.exit_code = to_int(parts[0]);
   status.signal = to_int(parts[1]);
+  if (status.signal == kOutOfMemoryMark) status.signal = 0;
   return status.exit_code && status.signal;
 }
 
@@ -171,7 +175,8 @@ Result<SlurmStatus> parse_scontrol(std::string_view text) {
     if (equals == std::string_view::npos) continue;
     const std::string_view key = word.substr(0, equals);
     const std::string_view value = word.substr(equals + 1);
-    if (key == "JobState") status.state = value;
+    // What the user wrote (Comment=, Command=) comes behind and may look like anything.
+    if (key == "JobState" && status.state.empty()) status.state = value;
     if (key == "Reason") status.reason = present(value);
     if (key == "NodeList") status.nodes = present(value);
     if (key == "Restarts") status.restarts = to_int(value).value_or(0);
