@@ -86,6 +86,7 @@ Result<SlurmOptions> parse_slurm_options(const std::string& text, const std::str
     append(options.sbatch, options_at(*document, key));
     append(options.srun, options_at(*document, key));
   }
+  options.pyxis = options_at(*document, "pyxis");
   options.hyperpod = options_at(*document, "hyperpod");
   options.mpi = texts_at(*document, "mpi");
   options.variables = texts_at(*document, "variables");

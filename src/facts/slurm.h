@@ -22,6 +22,7 @@ struct SlurmOption {
 
 struct SlurmOptions {
   std::vector<SlurmOption> sbatch, srun;  ///< with those of later releases and of pyxis
+  std::vector<SlurmOption> pyxis;         ///< what the plugin pyxis adds to both
   std::vector<SlurmOption> hyperpod;      ///< what HyperPod alone adds, to srun
   std::vector<std::string> mpi;           ///< plugins that `srun --mpi=` knows
   std::vector<std::string> variables;     ///< set in the environment of jobs and tasks

@@ -1,6 +1,7 @@
 // A Slurm batch script as sbatch reads it: its directives, and the shell script behind them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,5 +45,18 @@ SbatchScript parse_sbatch(std::string_view text, const facts::SlurmOptions& know
 std::vector<SbatchOption> parse_slurm_words(const std::vector<ShellWord>& words, std::size_t first,
                                             const std::vector<facts::SlurmOption>& known,
                                             std::size_t& program);
+
+/// Where srun stands among a command's words: behind "exec", "time", "timeout 60" and the like.
+std::optional<std::size_t> find_srun(const ShellCommand& command);
+
+/// What one srun is given itself, before the program that it starts.
+struct SrunOptions {
+  std::vector<SbatchOption> written;  ///< among its own words
+  std::vector<SbatchOption> listed;   ///< in arrays that it expands: srun "${container[@]}" …
+};
+
+/// Of the srun at word `srun` of a command of the script.
+SrunOptions srun_options(const SbatchScript& script, const ShellCommand& command, std::size_t srun,
+                         const std::vector<facts::SlurmOption>& known);
 
 }  // namespace muster::lint

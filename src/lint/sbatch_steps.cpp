@@ -14,16 +14,6 @@ bool contains(std::string_view text, std::string_view what) {
   return text.find(what) != std::string_view::npos;
 }
 
-// Where srun stands among the words: behind "exec", "time", "timeout 60" and the like.
-std::optional<std::size_t> find_srun(const ShellCommand& command) {
-  for (std::size_t i = 0; i < command.words.size() && i < 6; ++i) {
-    const std::string& text = command.words[i].text;
-    if (text == "srun" || (text.size() > 5 && text.compare(text.size() - 5, 5, "/srun") == 0))
-      return i;
-  }
-  return std::nullopt;
-}
-
 class Steps {
  public:
   explicit Steps(const SbatchSubject& subject) : subject_(subject) {}
@@ -54,20 +44,13 @@ class Steps {
     const facts::SlurmOptions& slurm = subject_.known.slurm;
     std::vector<facts::SlurmOption> known = slurm.srun;
     known.insert(known.end(), slurm.hyperpod.begin(), slurm.hyperpod.end());
-    std::size_t program = at + 1;
-    // "${ARGS[@]}" and "$FLAGS" may be options too: what is behind them is read as well.
-    while (program < command.words.size()) {
-      const auto options = parse_slurm_words(command.words, program, known, program);
-      for (const SbatchOption& option : options) {
-        check_srun_option(option);
-        check_option(option);
-      }
-      if (program < command.words.size() && command.words[program].text.rfind('$', 0) == 0) {
-        ++program;
-      } else {
-        break;
-      }
+    const SrunOptions options = srun_options(subject_.script, command, at, known);
+    for (const SbatchOption& option : options.written) {
+      check_srun_option(option);
+      check_option(option);
     }
+    // The values of arrays are checked wherever an array stands (check_array).
+    for (const SbatchOption& option : options.listed) check_srun_option(option);
   }
 
   void check_srun_option(const SbatchOption& option) {
