@@ -4,11 +4,14 @@
 # munge, mariadb-server and iproute2.
 #
 #   cluster.sh check              exit 77 and say why when this machine can't run it
-#   cluster.sh up                 start; everything ends by itself after MUSTER_TESTBED_LIFE seconds (900)
+#   cluster.sh up [catalog]       start; everything ends by itself after MUSTER_TESTBED_LIFE seconds (900)
 #   cluster.sh exec HOST CMD…     run a command on ctl or n1 … n4
 #   cluster.sh crash HOST         take its power away
 #   cluster.sh start HOST         boot it again
 #   cluster.sh down               stop everything and leave nothing
+#
+# `up catalog` starts a controller alone, without accounting, that believes in the large GPU nodes of etc/catalog: for
+# `sbatch --test-only`.
 #
 # Hosts share the disk, as over NFS, except for /run, /dev/shm and /var/log. State is below MUSTER_TESTBED
 # (/run/muster-testbed); no address, route or process reaches outside the namespaces.
@@ -39,13 +42,13 @@ check() {
 }
 
 network_up() {
-  ip netns add $fabric
-  ip -n $fabric link add br0 type bridge
-  ip -n $fabric link set br0 up
+  ip netns add "$fabric"
+  ip -n "$fabric" link add br0 type bridge
+  ip -n "$fabric" link set br0 up
   for host in $hosts; do
     ip netns add "$(namespace "$host")"
-    ip -n $fabric link add "p-$host" type veth peer name eth0 netns "$(namespace "$host")"
-    ip -n $fabric link set "p-$host" master br0 up
+    ip -n "$fabric" link add "p-$host" type veth peer name eth0 netns "$(namespace "$host")"
+    ip -n "$fabric" link set "p-$host" master br0 up
     ip -n "$(namespace "$host")" link set lo up
     ip -n "$(namespace "$host")" addr add "$(address "$host")/24" dev eth0
     ip -n "$(namespace "$host")" link set eth0 up
@@ -56,9 +59,11 @@ shared_files() {
   mkdir -p "$state/etc"
   chmod 755 "$state"
   { echo "127.0.0.1 localhost"; for host in $hosts; do echo "$(address "$host") $host"; done; } >"$state/hosts"
-  cp "$here"/etc/*.conf "$state/etc/"
-  chown slurm: "$state/etc/slurmdbd.conf"
-  chmod 600 "$state/etc/slurmdbd.conf"
+  cp "$here/etc/$kind"/*.conf "$state/etc/"
+  if [ -e "$state/etc/slurmdbd.conf" ]; then
+    chown slurm: "$state/etc/slurmdbd.conf"
+    chmod 600 "$state/etc/slurmdbd.conf"
+  fi
   head -c 1024 /dev/urandom >"$state/munge.key"
   cp "$here/host.sh" "$here/accounting.sh" "$state/"
 }
@@ -83,7 +88,7 @@ start() {
   local outer=$!
   wait_for "$state/$host/ready" || { cat "$state/$host/boot.log" >&2; return 1; }
   # The host's pid 1, as this side sees it.
-  cat "/proc/$outer/task/$outer/children" | tr -d ' ' >"$state/$host/init.pid"
+  tr -d ' ' <"/proc/$outer/task/$outer/children" >"$state/$host/init.pid"
 }
 
 crash() {
@@ -103,17 +108,20 @@ down() {
     crash "$host"
     ip netns del "$(namespace "$host")" 2>/dev/null || true
   done
-  ip netns del $fabric 2>/dev/null || true
+  ip netns del "$fabric" 2>/dev/null || true
   rm -rf "$state"
 }
 
 up() {
+  kind=$1
   down
+  if [ "$kind" = catalog ]; then hosts=ctl; fi
   network_up
   shared_files
   for host in $hosts; do start "$host"; done
   for _ in $(seq 150); do
-    [ "$( (on ctl timeout 5 sinfo --noheader --format=%D --states=idle) 2>/dev/null)" = 4 ] && return 0
+    idle=$( (on ctl timeout 5 sinfo --noheader --format=%D --states=idle) 2>/dev/null) || idle=
+    case $kind:$idle in nodes:4 | catalog:[1-9]*) return 0 ;; esac
     sleep 0.2
   done
   echo "testbed: the nodes did not become idle within 30 s" >&2
@@ -123,10 +131,10 @@ up() {
 
 case ${1:-} in
   check) check ;;
-  up) up ;;
+  up) up "${2:-nodes}" ;;
   down) down ;;
   start) start "$2" ;;
   crash) crash "$2" ;;
   exec) shift; on "$@" ;;
-  *) sed -n '2,14p' "$0"; exit 1 ;;
+  *) sed -n '2,17p' "$0"; exit 1 ;;
 esac

@@ -39,7 +39,7 @@ mount -t tmpfs tmpfs /var/lib/slurm
 mkdir -p /var/lib/slurm/state /var/lib/slurm/slurmd
 if [ "$host" = ctl ]; then
   mount --bind "$home/controller" /var/lib/slurm/state
-  "$state/accounting.sh" "$home"
+  if [ -e /etc/slurm/slurmdbd.conf ]; then "$state/accounting.sh" "$home"; fi
   /usr/sbin/slurmctld
 else
   # The spool is new at each boot: a step that died with the power would stand in the way of its successor.

@@ -2,13 +2,12 @@
 // each host in namespaces of its own (cluster.sh). The trainer is the real one where it was built,
 // else the launcher tests' stand-in.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
-#include "base/process.h"
+#include "cluster.h"
 #include "launch/muster_process.h"
 #include "testing.h"
 
@@ -16,43 +15,15 @@ namespace muster::launch {
 namespace {
 
 namespace fs = std::filesystem;
+using muster::testbed::cluster;
+using muster::testbed::on_controller;
 using muster::testing::check;
 using muster::testing::eventually;
 using muster::testing::steps_of;
 using muster::testing::text_of;
 using nlohmann::json;
 
-const std::string kCluster = MUSTER_SOURCE_DIR "/tests/testbed/slurm/cluster.sh";
-const fs::path kState = "/run/muster-testbed-" + std::to_string(getpid());
-constexpr int kSkipped = 77;
-
-ProcessResult cluster(std::vector<std::string> words,
-                      std::chrono::seconds limit = std::chrono::seconds(60)) {
-  words.insert(words.begin(), kCluster);
-  Command command;
-  command.argv = words;
-  command.env = {{"MUSTER_TESTBED", kState.string()}, {"MUSTER_TESTBED_LIFE", "280"}};
-  command.time_limit = limit;
-  // The daemons keep what they inherit open; a pipe would never end.
-  const fs::path folder = kState.parent_path() / (kState.filename().string() + ".talk");
-  fs::create_directories(folder);
-  command.stdout_file = folder / "out";
-  command.stderr_file = folder / "err";
-  fs::remove(command.stdout_file);
-  fs::remove(command.stderr_file);
-  const auto result = real_process_runner().run(command);
-  if (!result) return {};
-  ProcessResult ended = *result;
-  ended.out = text_of(command.stdout_file);
-  ended.err = text_of(command.stderr_file);
-  return ended;
-}
-
-/// A command on the controller.
-std::string on_controller(std::vector<std::string> words) {
-  words.insert(words.begin(), {"exec", "ctl", "timeout", "20"});
-  return cluster(words).out;
-}
+const fs::path& kState = muster::testbed::state();
 
 class Slurm : public ::testing::Test {
  protected:
@@ -74,8 +45,7 @@ class Slurm : public ::testing::Test {
         }
       }
     }
-    cluster({"down"});
-    fs::remove_all(kState.string() + ".talk");
+    muster::testbed::remove_cluster();
   }
 
   /// muster on the controller, as its user would start it.
@@ -84,7 +54,7 @@ class Slurm : public ::testing::Test {
                                         : muster::testing::source_dir() / "tests/launch/fake",
                                    kState / "runs");
     muster.environment["MUSTER_TESTBED"] = kState.string();
-    muster.program = kCluster;
+    muster.program = muster::testbed::kClusterScript;
     return muster;
   }
   static std::vector<std::string> words(std::vector<std::string> more) {
@@ -135,11 +105,14 @@ TEST_F(Slurm, TwoNodesPass) {
   const std::string joined_ranks = check(result, "ranks-joined")["evidence"];
   EXPECT_NE(joined_ranks.find("2 hosts"), std::string::npos) << joined_ranks;
   EXPECT_EQ(check(result, "transport")["outcome"], "pass");
-  EXPECT_NE(run.err.find("RUNNING on n"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("COMPLETED on n[1-2]"), std::string::npos) << run.err;
 }
 
 TEST_F(Slurm, ForeignCasePassesByItsLog) {
   auto muster = on_cluster(false);
+  // Jobs of others don't disturb, whatever they are called.
+  on_controller({"sbatch", "--hold", "--job-name=42|RUNNING|None|n1", "--wrap=true"});
+  on_controller({"sbatch", "--hold", "--array=0-7%2", "--job-name=several words", "--wrap=true"});
   const fs::path folder = muster::testing::source_dir() / "tests/launch/foreign";
   muster.environment["MUSTER_VENV"] = (folder / "venv").string();
   const auto run = muster.run(words({"run", (folder / "case.yaml").string(), "--profile", "slurm",
@@ -150,7 +123,25 @@ TEST_F(Slurm, ForeignCasePassesByItsLog) {
   EXPECT_EQ(result["verdict"]["outcome"], "pass");
   const std::string joined_ranks = check(result, "ranks-joined")["evidence"];
   EXPECT_NE(joined_ranks.find("4 of 4 ranks on 2 hosts"), std::string::npos) << joined_ranks;
-  EXPECT_NE(run.err.find("RUNNING on n"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("COMPLETED on n[1-2]"), std::string::npos) << run.err;
+}
+
+// A node that is up for Slurm and part of the job, and never runs what it is told to.
+TEST_F(Slurm, ANodeThatDoesNotComeIsNamed) {
+  auto muster = on_cluster(false);
+  const fs::path folder = muster::testing::source_dir() / "tests/launch/foreign";
+  muster.environment["MUSTER_VENV"] = (folder / "venv").string();
+  ASSERT_EQ(
+      cluster({"exec", "n2", "bash", "-c", "kill -STOP \"$(cat /run/slurmd.pid)\""}).exit_code, 0);
+  const auto run =
+      muster.run(words({"run", (folder / "case.yaml").string(), "--profile", "slurm", "--target",
+                        "slurm", "--set", "targets.slurm.options=['--nodelist=n[1-2]']",
+                        "--start-timeout", "4", "-o", "json"}),
+                 std::chrono::seconds(200));
+  EXPECT_EQ(run.exit_code, 3) << run.err << run.out;
+  const std::string evidence = check(run.json(), "completed")["evidence"];
+  EXPECT_NE(evidence.find("within 4 s these nodes did not come: n2"), std::string::npos)
+      << evidence;
 }
 
 TEST_F(Slurm, LostNodeResumes) {
@@ -250,12 +241,5 @@ TEST_F(Slurm, BadPartitionIsSaid) {
 }  // namespace muster::launch
 
 int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  const auto able = muster::launch::cluster({"check"});
-  std::filesystem::remove_all(muster::launch::kState.string() + ".talk");
-  if (able.exit_code != 0) {
-    std::cout << able.out << able.err << std::flush;
-    return able.exit_code == muster::launch::kSkipped ? muster::launch::kSkipped : 1;
-  }
-  return RUN_ALL_TESTS();
+  return muster::testbed::run_tests(argc, argv);
 }
