@@ -56,6 +56,8 @@ class Follow : public Following {
         observer_(observer),
         watch_(run.directory(), run.record().world, seams.clock),
         logs_(std::move(logs)),
+        hang_(logs_ ? prepared.resolved.values.resilience.hang : std::nullopt),
+        progressed_(seams.clock.steady()),
         until_(seams.clock.steady() + limit(request, prepared)),
         // A trainer that hangs ends itself at its collectives' limit; this is for all ranks hanging
         // together.
@@ -72,11 +74,14 @@ class Follow : public Following {
   Stop tick() override {
     if (interrupted()) return Stop::kInterrupted;
     if (seams_.clock.steady() >= until_) return Stop::kTimeLimit;
-    // Any line of a foreign program is a sign of life, understood or not.
-    if (logs_ && logs_->look()) watch_.reset();
+    look_at_logs();
     if (watch_.look()) observer_.standing(watch_.standing(), steps_);
-    if (!running_) watch_.reset();
-    if (watch_.silent_for() >= silence_) return Stop::kSilent;
+    if (!running_) {
+      watch_.reset();
+      progressed_ = seams_.clock.steady();
+    }
+    if (hang_ ? stuck_for() >= stuck_limit() : watch_.silent_for() >= silence_)
+      return Stop::kSilent;
     if (turn_++ % 5 == 0 && run_.cancel_requested()) return Stop::kCancelled;
     return Stop::kNo;
   }
@@ -86,6 +91,11 @@ class Follow : public Following {
   void set_running(bool running) override { running_ = running; }
 
   std::string silence_words() const {
+    if (hang_) {
+      return fmt::format("no step was told for {} s (resilience.hang.{}): {}",
+                         stuck_for().count() / 1000, stepped_ ? "period" : "start",
+                         watch_.silent_ranks());
+    }
     return fmt::format("no rank wrote anything for {} s: {}", watch_.silent_for().count() / 1000,
                        watch_.silent_ranks());
   }
@@ -95,12 +105,31 @@ class Follow : public Following {
   }
 
  private:
+  /// Any line of a foreign program is a sign of life, understood or not; only a step is progress.
+  void look_at_logs() {
+    if (!logs_) return;
+    const LogFollow::News news = logs_->look();
+    if (news != LogFollow::News::kNone) watch_.reset();
+    if (news != LogFollow::News::kSteps) return;
+    stepped_ = true;
+    progressed_ = seams_.clock.steady();
+  }
+  milliseconds stuck_for() const {
+    return std::chrono::duration_cast<milliseconds>(seams_.clock.steady() - progressed_);
+  }
+  milliseconds stuck_limit() const {
+    return to_milliseconds(stepped_ ? hang_->period : hang_->start);
+  }
+
   int steps_;
   runs::Run& run_;
   const Seams& seams_;
   RunObserver& observer_;
   RunWatch watch_;
   std::unique_ptr<LogFollow> logs_;
+  std::optional<catalog::Hang> hang_;  ///< resilience.hang of a foreign case
+  bool stepped_ = false;
+  std::chrono::steady_clock::time_point progressed_;
   std::chrono::steady_clock::time_point until_;
   milliseconds silence_;
   bool running_ = true;

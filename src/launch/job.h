@@ -29,6 +29,7 @@ struct Job {
   int threads = 1;  ///< per rank
   int gpus_per_node = 0;
   std::optional<double> memory;  ///< bytes of a node; empty: the cluster's default
+  double start_timeout = 600;    ///< seconds until every node must have answered
   int world() const { return nodes * ranks_per_node; }
 
   /// One rank's program with its arguments. Absolute, since a node's directory may differ.

@@ -41,7 +41,8 @@ UnusedKeys unused_locally() {
       {"env.forks", "this machine's processes use no fabric", false},
       {"storage", "paths are this machine's own", false},
       {"scheduling", "nothing is scheduled", false},
-      {"resilience", "nothing restarts the job", false},
+      {"resilience.auto_resume", "nothing restarts the job", false},
+      {"resilience.max_retries", "nothing restarts the job", false},
       {"resources.cpu", "the processes share this machine", false},
       {"resources.memory", "the processes share this machine", false},
       {"resources.hugepages_2Mi", "the processes share this machine", false},
@@ -63,7 +64,6 @@ UnusedKeys unused_on_slurm() {
       {"scheduling", "for Kubernetes; partition, account and options are below targets.slurm",
        false},
       {"resilience.max_retries", "Slurm does not count them", false},
-      {"resilience.hang", "watched by HyperPod's operator on EKS", false},
       {"resources.hugepages_2Mi", "a container has the node's own", false},
       {"services", "several services are kept by Kubernetes only", true},
       {"targets.local", kOther, false},
@@ -77,7 +77,6 @@ UnusedKeys unused_on_batch() {
   return {
       {"scheduling", "Batch has queues: targets.batch.job_queue", false},
       {"resilience.auto_resume", "max_retries starts the job again", false},
-      {"resilience.hang", "watched by HyperPod's operator on EKS", false},
       {"resources.hugepages_2Mi", "a container has the node's own", false},
       {"services", "several services are kept by Kubernetes only", true},
       {"targets.local", kOther, false},
@@ -100,7 +99,6 @@ UnusedKeys unused_on_kubernetes(bool hyperpod) {
                     false});
   }
   if (!hyperpod) {
-    keys.push_back({"resilience.hang", "watched by HyperPod's operator on EKS", false});
     keys.push_back({"resilience.auto_resume", "max_retries starts pods again", false});
   }
   return keys;

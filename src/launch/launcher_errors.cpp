@@ -60,6 +60,16 @@ std::string one_blank_each(std::string_view text) {
   return result;
 }
 
+/// What a batch script of ours says on its way out: "muster: within 60 s these nodes did not come:
+/// n2".
+std::string own_words(std::string_view text) {
+  constexpr std::string_view kOurs = "muster: within ";
+  const auto at = text.rfind(kOurs);
+  if (at == std::string_view::npos || (at > 0 && text[at - 1] != '\n')) return {};
+  const auto start = at + std::string_view("muster: ").size();
+  return std::string(text.substr(start, text.find('\n', start) - start));
+}
+
 std::string last_line(std::string_view text) {
   const auto end = text.find_last_not_of(" \t\r\n");
   if (end == std::string_view::npos) return {};
@@ -78,6 +88,7 @@ std::string explain_launcher(std::string_view standard_error) {
     standard_error.remove_prefix(standard_error.size() - kLooked);
   const std::string text = one_blank_each(standard_error);
   std::vector<std::string> said;
+  if (std::string own = own_words(standard_error); !own.empty()) said.push_back(std::move(own));
   for (const Message& message : messages()) {
     for (std::sregex_iterator it(text.begin(), text.end(), message.pattern), end; it != end; ++it) {
       const std::string words = it->format(message.words);

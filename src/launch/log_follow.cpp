@@ -1,5 +1,6 @@
 #include "launch/log_follow.h"
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 
@@ -19,6 +20,10 @@ void keep(runs::EventWriter& writer, const std::vector<runs::RankedEvent>& event
   for (const runs::RankedEvent& one : events) (void)writer.write(one.event);
 }
 
+bool tells_a_step(const runs::RankedEvent& one) {
+  return one.event.value("event", "") == "step";
+}
+
 }  // namespace
 
 LogFollow::LogFollow(const std::filesystem::path& run_directory, runs::LogPatterns patterns,
@@ -34,24 +39,25 @@ LogFollow::LogFollow(const std::filesystem::path& run_directory, runs::LogPatter
   }
 }
 
-bool LogFollow::read() {
-  bool news = false;
+LogFollow::News LogFollow::read() {
+  News news = News::kNone;
   for (const auto& rank : ranks_) {
     const std::string text = rank->tail.text();
     if (text.empty()) continue;
-    news = true;
+    news = std::max(news, News::kLines);
     rank->seen = true;
     std::vector<runs::RankedEvent> events;
     rank->reader.feed(text, events);
+    if (std::any_of(events.begin(), events.end(), tells_a_step)) news = News::kSteps;
     keep(rank->writer, events);
   }
   return news;
 }
 
-bool LogFollow::look() {
+LogFollow::News LogFollow::look() {
   constexpr std::chrono::milliseconds kApart{500};
   const auto now = clock_.steady();
-  if (looked_ && now - *looked_ < kApart) return false;
+  if (looked_ && now - *looked_ < kApart) return News::kNone;
   looked_ = now;
   return read();
 }

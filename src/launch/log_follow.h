@@ -26,8 +26,13 @@ class LogFollow {
   LogFollow(const std::filesystem::path& run_directory, runs::LogPatterns patterns,
             LogSettings settings, Clock& clock);
 
-  /// Reads on, at most twice a second. True when there was anything new in any log.
-  bool look();
+  enum class News {
+    kNone,
+    kLines,  ///< anything in any log, understood or not
+    kSteps,  ///< at least one step, as the facts' patterns or expect.pattern read it
+  };
+  /// Reads on, at most twice a second.
+  News look();
 
   /// Reads the rest; call it once, when nothing more is written.
   void finish();
@@ -39,7 +44,7 @@ class LogFollow {
     runs::EventWriter writer;
     bool seen = false;
   };
-  bool read();
+  News read();
 
   Clock& clock_;
   runs::LogPatterns patterns_;

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/schema.h"
+#include "launch/shell.h"
+#include "launch/workload.h"
 
 namespace muster::launch {
 namespace {
@@ -29,22 +31,16 @@ int threads_of(const Case& values, Target target, const Machine& machine) {
              : 1;
 }
 
-/// EFA is used by NCCL and MPI through libfabric; which variables are still needed is in the
-/// upstream cheat sheet.
-void add_profile(Job& job, const Case& values, Target target) {
-  if (values.env.profile == "efa") {
-    job.environment.emplace_back("FI_PROVIDER", "efa");
-    job.environment.emplace_back("FI_EFA_USE_HUGE_PAGE", "0");
+/// What the rules of facts/environment.yaml say for this case and target; and, on CPUs, what shows
+/// how MPI finds its ways.
+Assignments environment_of(const Case& values, Target target, const facts::Facts& known) {
+  Assignments variables =
+      facts::needed_environment(known.environment, circumstances_of(values, target, known));
+  if (values.env.debug && values.topology.device() != "cuda") {
+    variables.emplace_back("OMPI_MCA_pml_base_verbose", "10");
+    variables.emplace_back("OMPI_MCA_btl_base_verbose", "10");
   }
-  if (values.topology.device() == "cuda") {
-    job.environment.emplace_back("NCCL_DEBUG", values.env.debug ? "INFO" : "WARN");
-    if (target == Target::kSlurm)
-      job.environment.emplace_back("NCCL_SOCKET_IFNAME", "^docker,lo,veth");
-    if (values.env.debug) job.environment.emplace_back("TORCH_DISTRIBUTED_DEBUG", "DETAIL");
-  } else if (values.env.debug) {
-    job.environment.emplace_back("OMPI_MCA_pml_base_verbose", "10");
-    job.environment.emplace_back("OMPI_MCA_btl_base_verbose", "10");
-  }
+  return variables;
 }
 
 class Arguments {
@@ -176,8 +172,14 @@ Findings unsupported(const ResolvedCase& resolved, Target target, const Machine&
 }  // namespace
 
 const std::vector<UnusedKey>& unused_keys(Target target) {
+  static const auto kNoRendezvous = "its processes find each other through what starts them";
   static const std::vector<UnusedKey> kEverywhere = {
-      {"rendezvous", "its processes find each other through what starts them", true},
+      {"rendezvous.backend", kNoRendezvous, true},
+      {"rendezvous.port", kNoRendezvous, true},
+      {"rendezvous.id", kNoRendezvous, true},
+      {"rendezvous.elastic", kNoRendezvous, true},
+      {"rendezvous.node_rank", kNoRendezvous, true},
+      {"rendezvous.max_restarts", "mpirun and srun start no process again", true},
       {"entrypoint", "the program is muster-train", true},
       {"topology.min_nodes", "its world is fixed", true},
       {"data.config", "it reads texts and token shards, not a hub's data sets", true},
@@ -205,6 +207,8 @@ const std::vector<UnusedKey>& unused_keys(Target target) {
     return more;
   };
   static const std::vector<UnusedKey> kLocal = with({
+      {"rendezvous.start_timeout", "mpirun starts all processes of this machine at once", true},
+      {"env.profile", "this machine's processes use no fabric", false},
       {"targets.slurm", "of another target", false},
       {"resources.memory", "for targets that hand out memory", false},
       {"resilience.auto_resume", "for targets that restart a job", false},
@@ -230,7 +234,7 @@ std::filesystem::path settle_path(const ResolvedCase& resolved, const std::strin
 }
 
 Result<Job> plan_job(const ResolvedCase& resolved, const Place& place, Target target,
-                     const Machine& machine) {
+                     const Machine& machine, const facts::Facts& known) {
   Findings findings = unsupported(resolved, target, machine);
   if (has_errors(findings)) return Failure(std::move(findings));
   const Case& values = resolved.values;
@@ -247,7 +251,7 @@ Result<Job> plan_job(const ResolvedCase& resolved, const Place& place, Target ta
   job.threads = threads_of(values, target, machine);
   job.program = trainer_arguments(resolved, place, job.threads);
 
-  add_profile(job, values, target);
+  job.environment = environment_of(values, target, known);
   for (const auto& [name, value] : values.env.set) {
     const std::string variable = referenced_variable(value);
     if (variable.empty()) {
@@ -262,6 +266,7 @@ Result<Job> plan_job(const ResolvedCase& resolved, const Place& place, Target ta
   std::sort(job.secrets.begin(), job.secrets.end());
   job.secrets.erase(std::unique(job.secrets.begin(), job.secrets.end()), job.secrets.end());
 
+  job.start_timeout = values.rendezvous.start_timeout;
   if (!values.resources.memory.empty()) job.memory = parse_size(values.resources.memory);
   job.slurm.time = duration(values.expect.timeout);
   if (const auto& slurm = values.targets.slurm) {

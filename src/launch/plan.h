@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "catalog/case.h"
+#include "facts/facts.h"
 #include "launch/job.h"
 #include "launch/key_use.h"
 #include "launch/render.h"
@@ -31,7 +32,7 @@ const std::vector<UnusedKey>& unused_keys(Target target);
 /// Errors, located in the manifest: a case that the native launcher can't start, a missing input, a
 /// container (which the native launcher does not use).
 Result<Job> plan_job(const catalog::ResolvedCase& resolved, const Place& place, Target target,
-                     const Machine& machine);
+                     const Machine& machine, const facts::Facts& known);
 
 /// Where a path of the manifest points: absolute, the project's, or the caller's when it was given
 /// as an option.

@@ -36,18 +36,18 @@ Result<catalog::ResolvedCase> case_of_run(const RunRequest& request, const Seams
   return resolved;
 }
 
-std::optional<Refusal> prepare_foreign(const RunRequest& request, const Seams& seams,
-                                       Prepared& prepared) {
-  auto known = facts::load_facts(seams.files, request.project);
-  if (!known) return Refusal{known.findings(), kExitBadInput};
-  prepared.known = std::move(*known);
-  if (!shares_files(request.target)) return std::nullopt;  // an image has what it needs
-  // Another name is one of a hub, which the program asks itself.
-  const std::string& name = prepared.resolved.values.data.name;
-  if (auto dataset = facts::find_dataset(prepared.known.datasets, name))
+/// The data set that the case names. A name that the facts don't know may be one of a hub, which a
+/// foreign program asks itself.
+std::optional<Refusal> find_data(Prepared& prepared) {
+  const auto& data = prepared.resolved.values.data;
+  const bool foreign = is_foreign(prepared.resolved);
+  if (!foreign && (!data.path.empty() || data.name.empty())) return std::nullopt;
+  auto dataset = facts::find_dataset(prepared.known.datasets, data.name);
+  if (dataset) {
     prepared.dataset = std::move(*dataset);
-  prepared.python = python_environment(request.venv, prepared.resolved.file, request.project,
-                                       seams.files, seams.processes);
+  } else if (!foreign) {
+    return Refusal{dataset.findings(), kExitBadInput};
+  }
   return std::nullopt;
 }
 
@@ -108,26 +108,21 @@ std::optional<Prepared> prepare(const RunRequest& request, const Seams& seams, R
   if (request.comm_timeout > 0 && by_default) {
     prepared.resolved.values.comm_timeout = request.comm_timeout;
   }
-  const std::string& name = prepared.resolved.values.data.name;
-  if (is_foreign(prepared.resolved)) {
-    if (auto refused = prepare_foreign(request, seams, prepared)) {
-      error = std::move(*refused);
-      return std::nullopt;
-    }
-    return prepared;
+  auto known = facts::load_facts(seams.files, request.project);
+  if (!known) {
+    error = {known.findings(), kExitBadInput};
+    return std::nullopt;
   }
-  if (prepared.resolved.values.data.path.empty() && !name.empty()) {
-    const auto known = facts::load_facts(seams.files, request.project);
-    if (!known) {
-      error = {known.findings(), kExitBadInput};
-      return std::nullopt;
-    }
-    auto dataset = facts::find_dataset(known->datasets, name);
-    if (!dataset) {
-      error = {dataset.findings(), kExitBadInput};
-      return std::nullopt;
-    }
-    prepared.dataset = std::move(*dataset);
+  prepared.known = std::move(*known);
+  const bool foreign = is_foreign(prepared.resolved);
+  if (foreign && !shares_files(request.target)) return prepared;  // an image has what it needs
+  if (auto refused = find_data(prepared)) {
+    error = std::move(*refused);
+    return std::nullopt;
+  }
+  if (foreign) {
+    prepared.python = python_environment(request.venv, prepared.resolved.file, request.project,
+                                         seams.files, seams.processes);
   }
   return prepared;
 }
@@ -141,7 +136,7 @@ Result<Job> job_of(const RunRequest& request, const Prepared& prepared, const st
   place.caller = request.caller;
   place.trainer = request.trainer.empty() ? "muster-train" : request.trainer.string();
   if (prepared.dataset) place.data = dataset_path(request.project, *prepared.dataset);
-  return plan_job(prepared.resolved, place, request.target, prepared.machine);
+  return plan_job(prepared.resolved, place, request.target, prepared.machine, prepared.known);
 }
 
 Result<Job> draft(const RunRequest& request, const Prepared& prepared) {

@@ -58,9 +58,8 @@ struct Prepared {
   catalog::ResolvedCase resolved;
   std::optional<facts::Dataset> dataset;
   Machine machine;
-  // Of foreign cases.
   facts::Facts known;
-  PythonEnvironment python;
+  PythonEnvironment python;  ///< of foreign cases
 };
 
 /// What a run starts, whoever starts its processes.

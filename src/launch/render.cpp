@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "launch/shell.h"
+#include "launch/slurm_script.h"
 
 namespace muster::launch {
 namespace {
@@ -162,6 +163,7 @@ Rendered render_slurm(const Job& job, const Machine& machine) {
   text +=
       "echo \"muster: job $SLURM_JOB_ID, start ${SLURM_RESTART_COUNT:-0}, on "
       "$SLURM_JOB_NODELIST\"\n";
+  if (job.nodes > 1) text += slurm_hosts() + slurm_answers(job.start_timeout, 0) + "\n";
   if (slurm.auto_resume) {
     text += "resume=()\nif [ -d /opt/sagemaker_cluster ]; then resume=(--auto-resume=1); fi\n";
   }

@@ -188,7 +188,8 @@ class SlurmScript {
     text += directives(file);
     text += "set -euo pipefail\n\n";
     text += surroundings(file);
-    if (file.nodes > 1) text += answers(file);
+    if (file.nodes > 1)
+      text += slurm_answers(workload_.start_timeout, workload_.nodes - workload_.min_nodes);
     text += container(file);
     if (workload_.resilience.auto_resume && !file.is_step) {
       text +=
@@ -276,33 +277,10 @@ class SlurmScript {
       text += "export MUSTER_RUN_DIR=" + shell_text(workload_.run_directory) + "\n";
     text += "mkdir -p \"$MUSTER_RUN_DIR\"\n";
     if (!file.is_step) {
-      text +=
-          "\n# The first node is the one where the others meet.\n"
-          "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n";
+      text += "\n# The first node is the one where the others meet.\n" + slurm_hosts();
       text +=
           fmt::format("export MASTER_ADDR=${{hosts[0]}} MASTER_PORT={}\n", values_.rendezvous.port);
     }
-    return text;
-  }
-
-  /// Every node answers in time, or the job ends and says who did not.
-  std::string answers(const SlurmJobFile&) const {
-    const auto limit = static_cast<long>(std::ceil(workload_.start_timeout));
-    const int spare = workload_.nodes - workload_.min_nodes;
-    std::string text = fmt::format(
-        "\n# Every node answers within {0} s, or the job ends.\n"
-        "answers=$(timeout {0} srun --ntasks=\"$SLURM_JOB_NUM_NODES\" --ntasks-per-node=1 "
-        "--mpi=none \\\n"
-        "  --export=ALL bash -c 'echo \"$SLURMD_NODENAME\"') || true\n"
-        "missing=()\n"
-        "for host in \"${{hosts[@]}}\"; do\n"
-        "  [[ $'\\n'$answers$'\\n' == *$'\\n'\"$host\"$'\\n'* ]] || missing+=(\"$host\")\n"
-        "done\n"
-        "if ((${{#missing[@]}} > {1})); then\n"
-        "  echo \"muster: within {0} s these nodes did not come: ${{missing[*]}}\" >&2\n"
-        "  exit 124\n"
-        "fi\n",
-        limit, spare);
     return text;
   }
 
@@ -412,6 +390,27 @@ std::string pyxis_image(const std::string& uri) {
   // What a variable stands for is known on the cluster only.
   if (!registry || first.find("${") != std::string::npos) return uri;
   return first + "#" + uri.substr(slash + 1);
+}
+
+std::string slurm_hosts() {
+  return "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n";
+}
+
+std::string slurm_answers(double start_timeout, int spare) {
+  return fmt::format(
+      "\n# Every node answers within {0} s, or the job ends.\n"
+      "answers=$(timeout -k 10 {0} srun --ntasks=\"$SLURM_JOB_NUM_NODES\" --ntasks-per-node=1 "
+      "--mpi=none \\\n"
+      "  --export=ALL bash -c 'echo \"$SLURMD_NODENAME\"') || true\n"
+      "missing=()\n"
+      "for host in \"${{hosts[@]}}\"; do\n"
+      "  [[ $'\\n'$answers$'\\n' == *$'\\n'\"$host\"$'\\n'* ]] || missing+=(\"$host\")\n"
+      "done\n"
+      "if ((${{#missing[@]}} > {1})); then\n"
+      "  echo \"muster: within {0} s these nodes did not come: ${{missing[*]}}\" >&2\n"
+      "  exit 124\n"
+      "fi\n",
+      static_cast<long>(std::ceil(start_timeout)), spare);
 }
 
 std::string slurm_time(double seconds) {

@@ -1,6 +1,8 @@
 // Workload -> batch scripts for Slurm. Pure.
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
 #include "catalog/case.h"
 #include "launch/render.h"
@@ -18,6 +20,15 @@ Result<Rendered> render_slurm_workload(const Workload& workload,
 
 /// The pyxis form of an image: "ghcr.io/x/y:1" -> "ghcr.io#x/y:1"; "x/y:1" and paths as they are.
 std::string pyxis_image(const std::string& uri);
+
+/// Lines of a batch script that list the job's nodes in `hosts`; the first is where the others
+/// meet.
+std::string slurm_hosts();
+
+/// Lines of a batch script behind slurm_hosts(): every node runs a first step within the limit
+/// (seconds), or the job ends with exit code 124 and names those that did not. `spare` may be
+/// missing.
+std::string slurm_answers(double start_timeout, int spare);
 
 /// "HH:MM:SS" of seconds, as sbatch --time takes it.
 std::string slurm_time(double seconds);

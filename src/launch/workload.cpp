@@ -57,6 +57,11 @@ const facts::Instance* instance_of(const facts::Facts& known, const std::string&
   return found == known.instances.end() ? nullptr : &*found;
 }
 
+/// Without SageMaker's "ml.".
+std::string plain_type(const std::string& type) {
+  return type.starts_with("ml.") ? type.substr(3) : type;
+}
+
 NodeResources resources_of(const Case& values, const facts::Instance* instance) {
   NodeResources resources;
   resources.accelerator = values.topology.accelerator;
@@ -100,21 +105,8 @@ NodeResources resources_of(const Case& values, const facts::Instance* instance) 
 bool forks(const Case& values) {
   if (values.env.forks) return *values.env.forks;
   const std::string& launcher = values.launcher;
-  return values.identity.kind == "train" && launcher != "jax" && launcher != "mpirun" &&
-         launcher != "server";
-}
-
-facts::Circumstances circumstances_of(const Case& values, const Workload& workload, Target target) {
-  facts::Circumstances now;
-  now.instance_type = workload.instance_type;
-  now.target = to_string(target);
-  now.accelerator = values.topology.accelerator;
-  now.versions = values.image.pins;
-  now.fabric = workload.resources.efa > 0;
-  now.forks = forks(values);
-  now.debug = values.env.debug;
-  now.several_nodes = workload.nodes > 1;
-  return now;
+  return values.identity.kind == "train" && launcher != "native" && launcher != "jax" &&
+         launcher != "mpirun" && launcher != "server";
 }
 
 void set_variable(Workload& workload, const std::string& name, const std::string& value) {
@@ -216,8 +208,7 @@ class Planner {
     workload_.min_nodes =
         case_.rendezvous.elastic ? case_.topology.min_nodes : case_.topology.nodes;
     workload_.processes = case_.topology.accelerators_per_node;
-    const std::string& type = case_.topology.instance_type;
-    workload_.instance_type = type.starts_with("ml.") ? type.substr(3) : type;
+    workload_.instance_type = plain_type(case_.topology.instance_type);
     workload_.instance = instance_of(known_, workload_.instance_type);
     workload_.resources = resources_of(case_, workload_.instance);
     workload_.workdir = case_.entrypoint.workdir;
@@ -240,8 +231,8 @@ class Planner {
 
   void set_environment() {
     if (target_ != Target::kLocal) {
-      workload_.environment = facts::needed_environment(
-          known_.environment, circumstances_of(case_, workload_, target_));
+      workload_.environment =
+          facts::needed_environment(known_.environment, circumstances_of(case_, target_, known_));
     } else if (case_.env.debug) {
       workload_.environment = {{"TORCH_DISTRIBUTED_DEBUG", "DETAIL"}};
     }
@@ -372,6 +363,21 @@ class Planner {
 };
 
 }  // namespace
+
+facts::Circumstances circumstances_of(const Case& values, Target target,
+                                      const facts::Facts& known) {
+  facts::Circumstances now;
+  now.instance_type = plain_type(values.topology.instance_type);
+  now.target = to_string(target);
+  now.accelerator = values.topology.accelerator;
+  now.versions = values.image.pins;
+  now.fabric = target != Target::kLocal &&
+               resources_of(values, instance_of(known, now.instance_type)).efa > 0;
+  now.forks = forks(values);
+  now.debug = values.env.debug;
+  now.several_nodes = values.topology.nodes > 1;
+  return now;
+}
 
 Result<Workload> plan_workload(const ResolvedCase& resolved, Target target,
                                const facts::Facts& known, const std::string& run_id,

@@ -92,6 +92,10 @@ struct Workload {
   double start_timeout = 600;  ///< seconds until all nodes must have joined
 };
 
+/// What the rules of facts/environment.yaml depend on, for native cases as for all others.
+facts::Circumstances circumstances_of(const catalog::Case& values, Target target,
+                                      const facts::Facts& known);
+
 /// What is known of a run beside its case; nothing for files that are committed.
 struct Ground {
   std::string run_directory;  ///< absolute

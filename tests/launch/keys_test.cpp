@@ -12,6 +12,7 @@
 #include "key_samples.h"
 #include "launch/plan.h"
 #include "testing.h"
+#include "workload_case.h"
 
 namespace muster::launch {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 using catalog::Override;
 using keys_test::keys;
 using keys_test::sample;
+using workload_test::known;
 
 Result<catalog::ResolvedCase> tiny(const std::vector<Override>& overrides) {
   return catalog::load_case(real_file_system(), muster::testing::source_dir(),
@@ -57,6 +59,11 @@ const std::map<std::string, std::vector<Override>> kBeside = {
     {"case.model", {{"case.model", "small"}}},
     {"data.path", {{"data.name", "null"}}},
     {"data.tokenizer", {{"data.tokenizer", "bpe:1000"}}},
+    {"env.profile",
+     {{"topology.accelerator", "gpu"},
+      {"topology.instance_type", "g5.8xlarge"},
+      {"topology.accelerators_per_node", "1"},
+      {"env.profile", "efa"}}},
     {"expect.loss.trend", {{"expect.loss", "null"}}},
     {"expect.eval_loss.min", {{"expect.eval_loss.min", "1.5"}}},
     {"expect.eval_loss.max", {{"expect.eval_loss.max", "9.5"}}},
@@ -64,6 +71,7 @@ const std::map<std::string, std::vector<Override>> kBeside = {
     {"optimizer.min_lr", {{"optimizer.min_lr", "0.0001"}}},
     {"parallelism.dp", {{"parallelism.dp", "1"}}},
     {"parallelism.shard_size", {{"parallelism.shard", "hybrid"}, {"parallelism.shard_size", "2"}}},
+    {"rendezvous.start_timeout", {{"topology.nodes", "2"}, {"rendezvous.start_timeout", "77s"}}},
     {"resources.cpu", {{"resources.cpu", "8"}}},
     {"targets.local.oversubscribe",
      {{"targets.local.oversubscribe", "false"}, {"resources.threads", "2"}}},
@@ -104,7 +112,7 @@ TEST_P(Keys, HaveAnEffectOrARefusalOrAStatedReason) {
       refused(resolved.findings().front());
       continue;
     }
-    const auto job = plan_job(*resolved, place(), target, {2, true, true});
+    const auto job = plan_job(*resolved, place(), target, {2, true, true}, known());
     if (!job) {
       refused(job.findings().front());
       continue;
@@ -115,7 +123,7 @@ TEST_P(Keys, HaveAnEffectOrARefusalOrAStatedReason) {
     const auto without = tiny(overrides);
     std::string before = "refused";
     if (without) {
-      const auto other = plan_job(*without, place(), target, {2, true, true});
+      const auto other = plan_job(*without, place(), target, {2, true, true}, known());
       if (other) before = effect(*without, *other, target);
     }
     EXPECT_FALSE(stated(true)) << key << " is not refused";
@@ -140,7 +148,7 @@ TEST(UnusedKeys, AreKeysOfTheSchema) {
 TEST(UnusedKeys, WrittenAsTheyWouldBeAnywayTheyAreNotRefused) {
   const auto resolved = tiny({{"checkpoint.format", "native"}, {"topology.min_nodes", "1"}});
   ASSERT_TRUE(resolved.ok());
-  EXPECT_TRUE(plan_job(*resolved, place(), Target::kLocal, {2, true, true}).ok());
+  EXPECT_TRUE(plan_job(*resolved, place(), Target::kLocal, {2, true, true}, known()).ok());
 }
 
 }  // namespace

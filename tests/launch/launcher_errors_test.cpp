@@ -32,6 +32,14 @@ TEST(ExplainLauncher, MpirunRankFailed) {
       "rank 1 exited with code 7");
 }
 
+TEST(ExplainLauncher, OurOwnScriptNamesTheNodesThatDidNotCome) {
+  EXPECT_EQ(explain_launcher("muster: within 4 s these nodes did not come: n2 n3\n"
+                             "slurmstepd: error: something after it\n"),
+            "within 4 s these nodes did not come: n2 n3");
+  EXPECT_EQ(explain_launcher("a program says muster: within 4 s\n"),
+            "a program says muster: within 4 s");
+}
+
 // Recorded from srun 22.05.8.
 TEST(ExplainLauncher, Srun) {
   EXPECT_EQ(explain_launcher("srun: error: n1: task 0: Exited with exit code 3\n"),

@@ -96,6 +96,22 @@ TEST_F(RunForeign, ALogThatStopsEndsAtTheTimeLimit) {
   expect_nothing_left();
 }
 
+TEST_F(RunForeign, ALogWithoutAStepForAsLongAsTheCaseAllowsIsAHang) {
+  Finished ended = run("0:stop", {"--set", "resilience.hang={start: 50s, period: 1s}"});
+  EXPECT_EQ(ended.exit_code, 3) << ended.out;
+  EXPECT_NE(evidence(ended, "completed").find("(resilience.hang.period)"), std::string::npos)
+      << evidence(ended, "completed");
+  expect_nothing_left();
+  // Before the first step another limit counts.
+  fs::remove_all(muster_.runs());
+  muster_.environment["FAKE_STEPS_APART"] = "30";
+  ended = run("mute", {"--set", "resilience.hang={start: 1s, period: 50s}"});
+  EXPECT_EQ(ended.exit_code, 3) << ended.out;
+  EXPECT_NE(evidence(ended, "completed").find("(resilience.hang.start)"), std::string::npos)
+      << evidence(ended, "completed");
+  expect_nothing_left();
+}
+
 TEST_F(RunForeign, ProcessesThatTrainAloneAreNoWorld) {
   muster_.environment["FAKE_ALONE"] = "1";
   Finished ended = run("");
