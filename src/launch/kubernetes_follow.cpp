@@ -40,9 +40,8 @@ Result<ProcessResult> KubeCluster::ask(const std::vector<std::string>& words, mi
   auto result = processes_.run(command);
   if (!result) return result;
   if (result->timed_out) {
-    return failure("kubernetes-unreachable",
-                   fmt::format("kubectl {} did not answer within {}", words.front(),
-                               in_seconds(limit)));
+    return failure("kubernetes-unreachable", fmt::format("kubectl {} did not answer within {}",
+                                                         words.front(), in_seconds(limit)));
   }
   return result;
 }
@@ -53,10 +52,11 @@ Result<std::string> KubeCluster::answer(const std::vector<std::string>& words, m
   if (!result) return result.error();
   if (result->exit_code == 0) return std::move(result->out);
   const std::string said = kube_error(result->err);
-  return failure("kubernetes-" + words.front(),
-                 fmt::format("kubectl {}: {}", words.front(),
-                             said.empty() ? fmt::format("exited with {}", result->exit_code) : said),
-                 "kubectl cluster-info shows whether the cluster can be reached");
+  return failure(
+      "kubernetes-" + words.front(),
+      fmt::format("kubectl {}: {}", words.front(),
+                  said.empty() ? fmt::format("exited with {}", result->exit_code) : said),
+      "kubectl cluster-info shows whether the cluster can be reached");
 }
 
 std::string KubeCluster::current_context() const {
@@ -101,8 +101,9 @@ Result<std::optional<KubeLook>> KubeCluster::look(const KubeJob& job) const {
   if (!object) return object.error();
   look.object = std::move(*object);
   for (const std::string& selector : job.selectors) {
-    const auto list = answer(
-        {"get", "pods", namespace_option(job), "--selector=" + selector, "--output=json"}, kQuestion);
+    const auto list =
+        answer({"get", "pods", namespace_option(job), "--selector=" + selector, "--output=json"},
+               kQuestion);
     if (!list) return list.error();
     auto pods = parse_kube_pods(*list);
     if (!pods) return pods.error();
@@ -145,16 +146,18 @@ Result<void> KubeCluster::remove(const KubeJob& job, const std::filesystem::path
                      kDeletion + std::chrono::seconds(10));
   if (said) return {};
   std::string left;
-  if (const auto look = this->look(job); look && *look) left = describe(job, (*look)->object, (*look)->pods);
+  if (const auto look = this->look(job); look && *look)
+    left = describe(job, (*look)->object, (*look)->pods);
   Finding finding = said.findings().front();
   if (!left.empty()) finding.message += "; left: " + left;
-  finding.hint = fmt::format("kubectl delete --namespace={} {} {}", job.name_space, job.resource,
-                             job.name);
+  finding.hint =
+      fmt::format("kubectl delete --namespace={} {} {}", job.name_space, job.resource, job.name);
   return Failure(finding);
 }
 
 bool all_up(const KubeJob& job, const std::vector<KubePod>& pods) {
-  const auto up = std::count_if(pods.begin(), pods.end(), [](const KubePod& pod) { return pod.up; });
+  const auto up =
+      std::count_if(pods.begin(), pods.end(), [](const KubePod& pod) { return pod.up; });
   return up >= job.pods;
 }
 
@@ -175,8 +178,8 @@ namespace {
 class KubeFollower {
  public:
   KubeFollower(const KubeJob& job, const KubeCluster& cluster, const std::filesystem::path& logs,
-           FileSystem& files, Clock& clock, const KubeFollowOptions& options, const Tick& tick,
-           const OnKubeLook& on_look)
+               FileSystem& files, Clock& clock, const KubeFollowOptions& options, const Tick& tick,
+               const OnKubeLook& on_look)
       : job_(job),
         cluster_(cluster),
         folder_(logs),
@@ -205,8 +208,10 @@ class KubeFollower {
         if (last_->object.phase == KubePhase::kSucceeded ||
             last_->object.phase == KubePhase::kFailed)
           return how_it_ended();
-        if (last_->object.phase == KubePhase::kSuspended || all_up(job_, last_->pods)) complete = now;
-        if (now - complete >= options_.start_limit || hopeless()) return start_failed(now - complete);
+        if (last_->object.phase == KubePhase::kSuspended || all_up(job_, last_->pods))
+          complete = now;
+        if (now - complete >= options_.start_limit || hopeless())
+          return start_failed(now - complete);
       } else if (now - heard >= options_.unreachable) {
         return {End::kUnknown,
                 {},
@@ -285,13 +290,15 @@ class KubeFollower {
         detail += fmt::format(": nothing in the cluster looks after a {}", job_.kind);
       }
     }
-    return {End::kStartFailed,
-            {},
-            fmt::format("{}: {}",
-                        hopeless() ? "no waiting mends it"
-                                   : fmt::format("waited {}", in_seconds(
-                                         std::chrono::duration_cast<milliseconds>(waited))),
-                        detail)};
+    return {
+        End::kStartFailed,
+        {},
+        fmt::format("{}: {}",
+                    hopeless()
+                        ? "no waiting mends it"
+                        : fmt::format("waited {}",
+                                      in_seconds(std::chrono::duration_cast<milliseconds>(waited))),
+                    detail)};
   }
 
   runs::LauncherResult with_trouble(runs::LauncherResult result) const {
@@ -304,10 +311,9 @@ class KubeFollower {
   runs::LauncherResult how_it_ended() {
     constexpr int kTries = 5;
     for (int i = 0; i < kTries; ++i) {
-      const bool ended =
-          std::all_of(last_->pods.begin(), last_->pods.end(), [](const KubePod& pod) {
-            return pod.phase == "Succeeded" || pod.phase == "Failed";
-          });
+      const bool ended = std::all_of(
+          last_->pods.begin(), last_->pods.end(),
+          [](const KubePod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; });
       if (ended) break;
       clock_.sleep_for(options_.shortest_poll);
       if (const auto look = cluster_.look(job_); look && *look && !(*look)->pods.empty())
@@ -318,7 +324,8 @@ class KubeFollower {
   }
 
   runs::LauncherResult stopped(Stop stop) {
-    if (stop == Stop::kInterrupted) forget_interrupts();  // or kubectl itself would be ended at once
+    if (stop == Stop::kInterrupted)
+      forget_interrupts();  // or kubectl itself would be ended at once
     if (last_) collect(clock_.steady());
     runs::LauncherResult result;
     result.end = stop == Stop::kInterrupted ? End::kInterrupted

@@ -63,11 +63,11 @@ class KubeCluster {
   Result<void> remove(const KubeJob& job, const std::filesystem::path& file) const;
 
  private:
-  Result<ProcessResult> ask(const std::vector<std::string>& words,
-                            std::chrono::milliseconds limit, const std::string& input = {}) const;
+  Result<ProcessResult> ask(const std::vector<std::string>& words, std::chrono::milliseconds limit,
+                            const std::string& input = {}) const;
   /// The same; exit codes other than 0 are failures.
-  Result<std::string> answer(const std::vector<std::string>& words,
-                             std::chrono::milliseconds limit, const std::string& input = {}) const;
+  Result<std::string> answer(const std::vector<std::string>& words, std::chrono::milliseconds limit,
+                             const std::string& input = {}) const;
 
   std::vector<std::string> kubectl_;
   ProcessRunner& processes_;

@@ -34,9 +34,9 @@ bool read_log_line(std::string_view line, LogLine& read) {
 }  // namespace
 
 const std::vector<std::string>& kube_log_options() {
-  static const std::vector<std::string> kOptions = {"--all-containers=true", "--prefix=true",
-                                                    "--timestamps=true",     "--ignore-errors=true",
-                                                    "--tail=-1",             "--max-log-requests=5000"};
+  static const std::vector<std::string> kOptions = {
+      "--all-containers=true", "--prefix=true", "--timestamps=true",
+      "--ignore-errors=true",  "--tail=-1",     "--max-log-requests=5000"};
   return kOptions;
 }
 
@@ -65,8 +65,8 @@ std::map<std::string, std::string> KubeLogs::take(std::string_view answer) {
       place.lines = line.time == place.time ? place.lines + 1 : 1;
       place.time = line.time;
       const auto mine = rank_of_line(line.text);
-      std::string& file = news[mine ? fmt::format("rank-{}.log", mine->rank)
-                                    : fmt::format("{}.log", line.pod)];
+      std::string& file =
+          news[mine ? fmt::format("rank-{}.log", mine->rank) : fmt::format("{}.log", line.pod)];
       file += mine ? mine->text : line.text;
       file += '\n';
     }

@@ -1,6 +1,6 @@
-// What `kubectl logs` prints of a run's pods, parted into the files of RUN/logs: rank-N.log for lines
-// that a rank wrote, POD.log for what the launcher, the init containers and the operator's own
-// containers wrote. Pure.
+// What `kubectl logs` prints of a run's pods, parted into the files of RUN/logs: rank-N.log for
+// lines that a rank wrote, POD.log for what the launcher, the init containers and the operator's
+// own containers wrote. Pure.
 #pragma once
 
 #include <map>

@@ -237,10 +237,11 @@ int pods_of(const std::string& kind, const Node& document) {
   } else if (kind == "HyperPodPyTorchJob") {
     if (const auto least = integer_at(document, "spec.elasticPolicy.minReplicas"))
       return static_cast<int>(*least);
-    add("spec.replicaSpecs", [](const Node& replicas) { return count_of(replicas, "replicas", 1); });
+    add("spec.replicaSpecs",
+        [](const Node& replicas) { return count_of(replicas, "replicas", 1); });
   } else if (kind == "RayJob" || kind == "RayCluster") {
-    const std::string groups = kind == "RayJob" ? "spec.rayClusterSpec.workerGroupSpecs"
-                                                : "spec.workerGroupSpecs";
+    const std::string groups =
+        kind == "RayJob" ? "spec.rayClusterSpec.workerGroupSpecs" : "spec.workerGroupSpecs";
     add(groups.c_str(), [](const Node& group) { return count_of(group, "minReplicas", 0); });
     ++pods;  // the head
   } else {
@@ -302,7 +303,8 @@ Result<KubeObject> parse_kube_object(std::string_view text) {
                    "report it with the output of kubectl version");
   }
   const json& status = member_of(object, "status");
-  if (text_in(object, "apiVersion").starts_with("ray.io/") && text_in(object, "kind") != "RayService")
+  if (text_in(object, "apiVersion").starts_with("ray.io/") &&
+      text_in(object, "kind") != "RayService")
     return by_ray_state(status);
   if (auto known = by_conditions(status)) return *known;
   // A Job has no condition while it runs.

@@ -15,8 +15,8 @@ namespace muster::launch {
 
 /// The objects of one run, as they were rendered.
 struct KubeJob {
-  std::string resource;                ///< of the one that tells how the run ends: "job.batch"
-  std::string kind;                    ///< "Job"
+  std::string resource;  ///< of the one that tells how the run ends: "job.batch"
+  std::string kind;      ///< "Job"
   std::string name, name_space;
   std::vector<std::string> selectors;  ///< labels by which all pods of it are found, each alone
   int pods = 0;                        ///< that have to run before it has started

@@ -111,8 +111,8 @@ std::string console_script(const ResolvedCase& resolved) {
     text += "if [ -w /proc/1/fd/1 ]; then exec 3>/proc/1/fd/1; else exec 3>&1; fi\n";
   else
     text += "exec 3>&1\n";
-  text += fmt::format("exec > >(exec sed -u \"s/^/{}$rank{}/\" >&3) 2>&1 3>&-\n",
-                      "[muster rank ", kRankAfter);
+  text += fmt::format("exec > >(exec sed -u \"s/^/{}$rank{}/\" >&3) 2>&1 3>&-\n", "[muster rank ",
+                      kRankAfter);
   text += "filter=$!\n";
   text += run_it();
   text +=

@@ -28,13 +28,8 @@ Refusal refuse(const Failure& failure, ExitCode code) {
 /// The Debian package that has a program.
 std::string package_of(const std::string& program) {
   if (program == "mpirun") return "openmpi-bin";
+  if (program == "kubectl") return "kubernetes-client";
   return "slurm-client";
-}
-
-/// How a missing program comes here.
-std::string way_to(const std::string& program) {
-  if (program == "kubectl") return "install the kubectl of the cluster's version";
-  return "apt-get install " + package_of(program);
 }
 
 /// What a foreign case needs of this machine and can't get from it, whatever is installed.
@@ -86,8 +81,9 @@ std::optional<Refusal> missing_parts(const RunRequest& request, const Prepared& 
   for (const std::string& program : plan.rendered.programs) {
     if (is_foreign(prepared.resolved) && request.target == Target::kLocal) break;
     if (!seams.processes.find(program)) {
-      missing.push_back(error_at(
-          {}, "run-program", fmt::format("the program {} is missing", program), way_to(program)));
+      missing.push_back(error_at({}, "run-program",
+                                 fmt::format("the program {} is missing", program),
+                                 "apt-get install " + package_of(program)));
     }
   }
   if (!missing.empty()) return Refusal{missing, kExitUnverified};

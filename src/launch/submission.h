@@ -1,5 +1,5 @@
-// How a rendered job is started on its target and followed to its end, and how another process looks
-// at it and ends it: one class a target, chosen in one place (submission.cpp).
+// How a rendered job is started on its target and followed to its end, and how another process
+// looks at it and ends it: one class a target, chosen in one place (submission.cpp).
 #pragma once
 
 #include <chrono>

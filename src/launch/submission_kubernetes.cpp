@@ -79,8 +79,7 @@ class KubernetesSubmission : public Submission {
           following.say(describe(*job, look.object, look.pods));
           following.set_running(all_up(*job, look.pods));
         });
-    if (result.end == End::kUnknown && result.detail.find("left alone") != std::string::npos)
-      return result;
+    if (result.end == End::kUnknown) return result;  // the cluster is out of reach
     if (auto removed = cluster.remove(*job, asked.run_directory / file.path); !removed) {
       result.detail += fmt::format("; not deleted: {}", removed.findings().front().message);
     }
@@ -103,9 +102,9 @@ class KubernetesSubmission : public Submission {
     if (!now.object.message.empty()) status.data["message"] = now.object.message;
     status.data["pods"] = nlohmann::ordered_json::array();
     for (const KubePod& pod : now.pods) {
-      nlohmann::ordered_json row = {{"name", pod.name},     {"node", pod.node},
-                                    {"phase", pod.phase},   {"up", pod.up},
-                                    {"reason", pod.reason}, {"message", pod.message},
+      nlohmann::ordered_json row = {{"name", pod.name},        {"node", pod.node},
+                                    {"phase", pod.phase},      {"up", pod.up},
+                                    {"reason", pod.reason},    {"message", pod.message},
                                     {"restarts", pod.restarts}};
       if (pod.exit_code) row["exit_code"] = *pod.exit_code;
       status.data["pods"].push_back(std::move(row));

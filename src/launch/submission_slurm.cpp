@@ -32,11 +32,11 @@ class SlurmSubmission : public Submission {
     ids.slurm_cluster = job->cluster;
     if (auto kept = following.keep(ids); !kept) {
       const auto cancelled = cancel_slurm(*job, seams_.processes);
-      return {End::kNotStarted,
-              {},
-              fmt::format("job {} was {} again, since it could not be recorded: {}", job->id,
-                          cancelled ? "cancelled" : "not cancelled",
-                          kept.findings().front().message)};
+      return {
+          End::kNotStarted,
+          {},
+          fmt::format("job {} was {} again, since it could not be recorded: {}", job->id,
+                      cancelled ? "cancelled" : "not cancelled", kept.findings().front().message)};
     }
     following.say("Slurm job " + job->id);
     following.set_running(false);

@@ -1,6 +1,6 @@
-// What kubectl prints, as data. The JSON is written by hand after the status types of each operator's
-// API (k8s.io/api v0.36, kubeflow training-operator v1.8.1, mpi-operator v0.6.0, trainer v2.0.0,
-// kuberay v1.5.0, jobset v0.8.0, lws v0.6.0), cut to what is read; HyperPod's is after its
+// What kubectl prints, as data. The JSON is written by hand after the status types of each
+// operator's API (k8s.io/api v0.36, kubeflow training-operator v1.8.1, mpi-operator v0.6.0, trainer
+// v2.0.0, kuberay v1.5.0, jobset v0.8.0, lws v0.6.0), cut to what is read; HyperPod's is after its
 // documentation. tests/conformance/kube-apiserver reads what a real API server and its controllers
 // write.
 #include "launch/kubernetes_parse.h"
@@ -53,19 +53,18 @@ TEST(KubernetesParse, EveryKindTellsItsPhaseByItsConditions) {
       {"Job", "batch/v1", conditions({condition("FailureTarget")}), KubePhase::kRunning},
       {"JobSet", "jobset.x-k8s.io/v1alpha2", conditions({condition("Completed")}),
        KubePhase::kSucceeded},
-      {"JobSet", "jobset.x-k8s.io/v1alpha2", conditions({condition("Failed")}),
-       KubePhase::kFailed},
+      {"JobSet", "jobset.x-k8s.io/v1alpha2", conditions({condition("Failed")}), KubePhase::kFailed},
       {"JobSet", "jobset.x-k8s.io/v1alpha2",
        conditions({condition("StartupPolicyInProgress"), condition("Suspended", "", "", "False")}),
        KubePhase::kWaiting},
+      {"PyTorchJob", "kubeflow.org/v1", conditions({condition("Created"), condition("Running")}),
+       KubePhase::kRunning},
       {"PyTorchJob", "kubeflow.org/v1",
-       conditions({condition("Created"), condition("Running")}), KubePhase::kRunning},
-      {"PyTorchJob", "kubeflow.org/v1",
-       conditions({condition("Created"), condition("Running", "", "", "False"),
-                   condition("Succeeded")}),
+       conditions(
+           {condition("Created"), condition("Running", "", "", "False"), condition("Succeeded")}),
        KubePhase::kSucceeded},
-      {"PyTorchJob", "kubeflow.org/v1",
-       conditions({condition("Created"), condition("Restarting")}), KubePhase::kWaiting},
+      {"PyTorchJob", "kubeflow.org/v1", conditions({condition("Created"), condition("Restarting")}),
+       KubePhase::kWaiting},
       {"MPIJob", "kubeflow.org/v2beta1",
        conditions({condition("Created"), condition("Failed", "BackoffLimitExceeded")}),
        KubePhase::kFailed},
@@ -124,9 +123,9 @@ TEST(KubernetesParse, WhatIsNoObjectIsAnError) {
 }
 
 KubePod pod(const std::string& status) {
-  const auto pods = parse_kube_pods(
-      R"({"items":[{"metadata":{"name":"x-0"},"spec":{"nodeName":"n1"},"status":)" + status +
-      "}]}");
+  const auto pods =
+      parse_kube_pods(R"({"items":[{"metadata":{"name":"x-0"},"spec":{"nodeName":"n1"},"status":)" +
+                      status + "}]}");
   EXPECT_TRUE(pods) << status;
   return pods && pods->size() == 1 ? pods->front() : KubePod{};
 }
@@ -192,8 +191,9 @@ TEST(KubernetesParse, AnEndIsToldWithThePodThatFailed) {
 }
 
 TEST(KubernetesParse, KubectlsOwnWords) {
-  EXPECT_EQ(kube_error("Warning: x is old\nError from server (NotFound): jobs.batch \"x\" not found\n"),
-            "jobs.batch \"x\" not found");
+  EXPECT_EQ(
+      kube_error("Warning: x is old\nError from server (NotFound): jobs.batch \"x\" not found\n"),
+      "jobs.batch \"x\" not found");
   EXPECT_EQ(kube_error("The connection to the server was refused\nmore"),
             "The connection to the server was refused");
   EXPECT_EQ(kube_error(" \n"), "");
@@ -239,11 +239,12 @@ TEST(KubernetesLogs, RankPrefixesAreReadStrictly) {
 }
 
 TEST(KubernetesJob, OfWhatWasRendered) {
-  const auto job = kube_job_of({"x.yaml",
-                                "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: ml, labels: "
-                                "{app.kubernetes.io/instance: s}}\n---\napiVersion: batch/v1\nkind: Job\n"
-                                "metadata: {name: s, namespace: ml}\nspec: {parallelism: 3}\n",
-                                false});
+  const auto job =
+      kube_job_of({"x.yaml",
+                   "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: ml, labels: "
+                   "{app.kubernetes.io/instance: s}}\n---\napiVersion: batch/v1\nkind: Job\n"
+                   "metadata: {name: s, namespace: ml}\nspec: {parallelism: 3}\n",
+                   false});
   ASSERT_TRUE(job);
   EXPECT_EQ(job->resource, "job.v1.batch");
   EXPECT_EQ(job->pods, 3);

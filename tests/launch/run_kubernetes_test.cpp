@@ -38,8 +38,8 @@ class RunKubernetes : public ::testing::Test {
 
   static std::vector<std::string> arguments(std::vector<std::string> more = {}) {
     const fs::path file = muster::testing::source_dir() / "tests/launch/foreign/case.yaml";
-    std::vector<std::string> words = {"run",          file.string(), "--profile", "kubernetes",
-                                      "--target",     "kubernetes",  "-o",        "json"};
+    std::vector<std::string> words = {"run",      file.string(), "--profile", "kubernetes",
+                                      "--target", "kubernetes",  "-o",        "json"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -86,7 +86,7 @@ TEST_F(RunKubernetes, AGoodRunPassesByThePodsLogs) {
   // Each pod's own words, and none of a rank's.
   int pods = 0;
   for (const auto& entry : fs::directory_iterator(run / "logs")) {
-    if (!entry.path().filename().string().starts_with("fake-")) continue;
+    if (!entry.path().filename().string().starts_with("fsdp-fake-")) continue;
     ++pods;
     EXPECT_NE(text_of(entry.path()).find("muster: node "), std::string::npos) << entry.path();
     EXPECT_EQ(text_of(entry.path()).find("Loss"), std::string::npos) << entry.path();
@@ -98,11 +98,11 @@ TEST_F(RunKubernetes, AGoodRunPassesByThePodsLogs) {
 TEST_F(RunKubernetes, TheServerChecksBeforeAnythingIsMade) {
   ASSERT_EQ(run().exit_code, 0);
   const std::string asked = text_of(cluster() / "asked");
-  const auto dry = asked.find("--context=fake-cluster create --validate=true -f - --dry-run=server");
+  const auto dry =
+      asked.find("--context=fake-cluster create --validate=true -f - --dry-run=server");
   const auto real = asked.find("--context=fake-cluster create --validate=true -f -\n");
   EXPECT_LT(dry, real) << asked;
-  EXPECT_EQ(asked.find("create --validate=true -f - --dry-run=server", real) != std::string::npos,
-            true)
+  EXPECT_NE(asked.find("create --validate=true -f - --dry-run=server", real), std::string::npos)
       << "each of the two objects is checked";
 }
 
@@ -110,8 +110,7 @@ TEST_F(RunKubernetes, WhatTheServerRefusesIsToldAndLeavesNothing) {
   fault("refuse");
   const Finished ended = run();
   EXPECT_EQ(ended.exit_code, 4) << ended.out;
-  EXPECT_NE(evidence(ended, "completed").find("unknown field \"spec.surprise\""),
-            std::string::npos)
+  EXPECT_NE(evidence(ended, "completed").find("unknown field \"spec.surprise\""), std::string::npos)
       << evidence(ended, "completed");
   expect_nothing_left();
 }
@@ -123,8 +122,8 @@ TEST_F(RunKubernetes, AnotherRunsObjectIsNotTouched) {
   const std::string name =
       "fsdp-fake-" + first.filename().string().substr(first.filename().string().size() - 4);
   std::ofstream(cluster() / ("object-job-" + name + ".json")) << "{}";
-  const Finished again = muster_.run({"run", "--resume", first.filename().string(), "--target",
-                                      "kubernetes", "-o", "json"});
+  const Finished again = muster_.run(
+      {"run", "--resume", first.filename().string(), "--target", "kubernetes", "-o", "json"});
   EXPECT_EQ(again.exit_code, 4) << again.out << again.err;
   EXPECT_NE(again.out.find("already exists"), std::string::npos) << again.out;
   EXPECT_TRUE(fs::exists(cluster() / ("object-job-" + name + ".json")));
@@ -177,8 +176,9 @@ TEST_F(RunKubernetes, AServerThatIsAwayIsToldInALine) {
   fault("away");
   const Finished ended = run();
   EXPECT_EQ(ended.exit_code, 4) << ended.out;
-  EXPECT_NE(evidence(ended, "completed").find("The connection to the server 127.0.0.1:6443 was "
-                                              "refused"),
+  EXPECT_NE(evidence(ended, "completed")
+                .find("The connection to the server 127.0.0.1:6443 was "
+                      "refused"),
             std::string::npos)
       << evidence(ended, "completed");
 }

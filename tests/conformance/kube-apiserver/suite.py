@@ -157,9 +157,8 @@ def scheduling(cluster, muster, instances):
     nodes, instance = rendered['topology']['nodes'], instances[rendered['topology']['instance_type']]
     for i in range(nodes):
         make_node(cluster, 'gpu-%d' % i, instance)
-    for mount in rendered['storage']['mounts']:
+    for mount in rendered.get('storage', {}).get('mounts', []):
         make_claim(cluster, mount['claim'], 'default')
-    path = next((ROOT / 'test_cases' / name / 'kubernetes').glob('*.yaml'))
     main = next(p for p in sorted((ROOT / 'test_cases' / name / 'kubernetes').glob('*.yaml'))
                 if any(d['kind'] == 'Job' and d['spec'].get('completionMode') == 'Indexed' for d in documents(p)))
     cluster.kubectl('create', '-f', str(main))
@@ -168,9 +167,9 @@ def scheduling(cluster, muster, instances):
         pods = json.loads(cluster.kubectl('get', 'pods', '-o', 'json').stdout)['items']
         return [p['spec'].get('nodeName') for p in pods]
 
-    wait_until(lambda: len(placed()) == nodes and all(placed()), 60, 'all %d pods of %s are scheduled' % (nodes, path.name))
+    wait_until(lambda: len(placed()) == nodes and all(placed()), 60, 'all %d pods of %s are scheduled' % (nodes, main.name))
     where = placed()
-    expect(len(set(where)) == nodes, 'each pod of %s has a node of its own' % name, where)
+    expect(len(set(where)) == nodes, 'each pod of %s has a node of its own' % main.name, where)
     cluster.kubectl('delete', '--cascade=foreground', '--wait=false', '-f', str(main))
     # No kubelet ends them.
     for pod in cluster.kubectl('get', 'pods', '-o', 'name').stdout.split():
@@ -195,6 +194,7 @@ def scheduling(cluster, muster, instances):
            'a pod that no node takes fails the run by name', evidence)
     nothing_left(cluster, 'default', 'a start that failed')
     print('start timeout: %s' % evidence[:300])
+    cluster.kubectl('delete', 'nodes', '--all')
 
 
 def runs_end_to_end(cluster, muster, instances, state):
