@@ -105,12 +105,12 @@ const char* Node::type_name() const {
 
 Node Node::null(Position where) {
   Node node;
-  node.where_ = std::move(where);
+  node.where_ = where;
   return node;
 }
 
 Node Node::scalar(std::string text, bool quoted, Position where) {
-  Node node = null(std::move(where));
+  Node node = null(where);
   node.kind_ = Kind::kScalar;
   node.text_ = std::move(text);
   node.quoted_ = quoted;
@@ -118,14 +118,14 @@ Node Node::scalar(std::string text, bool quoted, Position where) {
 }
 
 Node Node::sequence(std::vector<Node> items, Position where) {
-  Node node = null(std::move(where));
+  Node node = null(where);
   node.kind_ = Kind::kSequence;
   node.items_ = std::move(items);
   return node;
 }
 
 Node Node::mapping(std::vector<Entry> entries, Position where) {
-  Node node = null(std::move(where));
+  Node node = null(where);
   node.kind_ = Kind::kMapping;
   node.entries_ = std::move(entries);
   return node;

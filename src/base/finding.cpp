@@ -1,11 +1,34 @@
 #include "base/finding.h"
 
 #include <algorithm>
+#include <mutex>
+#include <ostream>
+#include <unordered_set>
 #include <utility>
 
 #include "base/result.h"
 
 namespace muster {
+namespace {
+
+// References to what an unordered_set holds stay valid while it grows.
+const std::string& kept(const std::string& name) {
+  static std::mutex mutex;
+  static std::unordered_set<std::string>& names = *new std::unordered_set<std::string>;
+  const std::lock_guard lock(mutex);
+  return *names.insert(name).first;
+}
+
+}  // namespace
+
+const std::string FileName::kNone;
+
+FileName::FileName(const std::string& name) : name_(name.empty() ? &kNone : &kept(name)) {}
+FileName::FileName(const char* name) : FileName(std::string(name)) {}
+
+std::ostream& operator<<(std::ostream& out, const FileName& name) {
+  return out << name.str();
+}
 
 std::string to_string(const Position& where) {
   std::string text = where.file;
@@ -39,12 +62,11 @@ std::string to_string(const Finding& finding) {
 }
 
 Finding error_at(Position where, std::string rule, std::string message, std::string hint) {
-  return {Severity::kError, std::move(rule), std::move(where), std::move(message), std::move(hint)};
+  return {Severity::kError, std::move(rule), where, std::move(message), std::move(hint)};
 }
 
 Finding warning_at(Position where, std::string rule, std::string message, std::string hint) {
-  return {Severity::kWarning, std::move(rule), std::move(where), std::move(message),
-          std::move(hint)};
+  return {Severity::kWarning, std::move(rule), where, std::move(message), std::move(hint)};
 }
 
 bool has_errors(const Findings& findings) {

@@ -4,14 +4,38 @@
 #include <compare>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster {
 
+/// The name of a file. Each different name is kept once, until the program ends: a document has a
+/// thousand places in one file, and a place has to be small. Converts from and to text.
+class FileName {
+ public:
+  FileName() = default;                                   // no name
+  FileName(const std::string& name);                      // NOLINT(google-explicit-constructor)
+  FileName(const char* name);                             // NOLINT(google-explicit-constructor)
+  operator const std::string&() const { return *name_; }  // NOLINT(google-explicit-constructor)
+  const std::string& str() const { return *name_; }
+  bool empty() const { return name_->empty(); }
+
+  bool operator==(const FileName& other) const { return name_ == other.name_; }
+  bool operator==(const std::string& other) const { return *name_ == other; }
+  bool operator==(const char* other) const { return *name_ == other; }
+  std::strong_ordering operator<=>(const FileName& other) const { return *name_ <=> *other.name_; }
+
+ private:
+  static const std::string kNone;
+  const std::string* name_ = &kNone;
+};
+
+std::ostream& operator<<(std::ostream& out, const FileName& name);
+
 /// A place in a text. Lines and columns count from 1; 0 means "not known". `file` may be empty when
 /// the input has no name.
 struct Position {
-  std::string file;
+  FileName file;
   int line = 0;
   int column = 0;
 

@@ -65,19 +65,19 @@ class Parser {
     Position where = here();
     switch (peek()) {
       case '{':
-        return object(depth, std::move(where));
+        return object(depth, where);
       case '[':
-        return array(depth, std::move(where));
+        return array(depth, where);
       case '"':
-        return Node::scalar(string(), true, std::move(where));
+        return Node::scalar(string(), true, where);
       case 't':
-        return word("true", Node::scalar("true", false, std::move(where)));
+        return word("true", Node::scalar("true", false, where));
       case 'f':
-        return word("false", Node::scalar("false", false, std::move(where)));
+        return word("false", Node::scalar("false", false, where));
       case 'n':
-        return word("null", Node::null(std::move(where)));
+        return word("null", Node::null(where));
       default:
-        return number(std::move(where));
+        return number(where);
     }
   }
 
@@ -95,7 +95,7 @@ class Parser {
     skip_space();
     if (peek() == '}') {
       ++at_;
-      return Node::mapping({}, std::move(where));
+      return Node::mapping({}, where);
     }
     while (true) {
       if (peek() != '"') fail("a key in double quotes was expected, found " + seen());
@@ -103,16 +103,15 @@ class Parser {
       std::string key = string();
       const auto [first, added] = lines.emplace(key, key_at.line);
       if (!added) {
-        throw Stop{error_at(std::move(key_at), "json-duplicate-key",
-                            fmt::format("duplicate key '{}'", key),
+        throw Stop{error_at(key_at, "json-duplicate-key", fmt::format("duplicate key '{}'", key),
                             "first given at line " + std::to_string(first->second))};
       }
       skip_space();
       if (peek() != ':') fail("':' was expected, found " + seen());
       ++at_;
       skip_space();
-      entries.push_back({std::move(key), std::move(key_at), value(depth + 1)});
-      if (!another('}')) return Node::mapping(std::move(entries), std::move(where));
+      entries.push_back({std::move(key), key_at, value(depth + 1)});
+      if (!another('}')) return Node::mapping(std::move(entries), where);
     }
   }
 
@@ -122,11 +121,11 @@ class Parser {
     skip_space();
     if (peek() == ']') {
       ++at_;
-      return Node::sequence({}, std::move(where));
+      return Node::sequence({}, where);
     }
     while (true) {
       items.push_back(value(depth + 1));
-      if (!another(']')) return Node::sequence(std::move(items), std::move(where));
+      if (!another(']')) return Node::sequence(std::move(items), where);
     }
   }
 
@@ -160,7 +159,7 @@ class Parser {
       if (peek() == '+' || peek() == '-') ++at_;
       digits(start);
     }
-    return Node::scalar(std::string(text_.substr(start, at_ - start)), false, std::move(where));
+    return Node::scalar(std::string(text_.substr(start, at_ - start)), false, where);
   }
 
   void digits(std::size_t start) {
@@ -237,7 +236,7 @@ class Parser {
   }
 
   std::string_view text_;
-  const std::string& file_;
+  FileName file_;
   std::size_t at_ = 0;
   std::size_t line_start_ = 0;
   int line_ = 1;

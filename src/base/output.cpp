@@ -160,12 +160,9 @@ Result<void> write_output(std::ostream& out, const Output& output, Format format
 }
 
 Json to_json(const Finding& finding) {
-  Json result{{"file", finding.where.file},
-              {"line", finding.where.line},
-              {"column", finding.where.column},
-              {"rule", finding.rule},
-              {"severity", to_string(finding.severity)},
-              {"message", finding.message}};
+  Json result{{"file", finding.where.file.str()},        {"line", finding.where.line},
+              {"column", finding.where.column},          {"rule", finding.rule},
+              {"severity", to_string(finding.severity)}, {"message", finding.message}};
   if (!finding.hint.empty()) result["hint"] = finding.hint;
   return result;
 }

@@ -47,7 +47,7 @@ class Texts {
 
   /// The column in code points from 1, or nothing when the line is not there.
   std::optional<int> column(const Position& where) {
-    const auto [entry, added] = texts_.try_emplace(where.file);
+    const auto [entry, added] = texts_.try_emplace(where.file.str());
     if (added && text_of_) entry->second = text_of_(where.file);
     if (!entry->second) return std::nullopt;
     std::string_view rest = *entry->second;
@@ -80,7 +80,7 @@ class Texts {
 
 Json location(const Position& where, Texts& texts) {
   Json physical;
-  physical["artifactLocation"]["uri"] = uri(where.file);
+  physical["artifactLocation"]["uri"] = uri(where.file.str());
   if (where.line > 0) {
     physical["region"]["startLine"] = where.line;
     if (where.column > 0) {

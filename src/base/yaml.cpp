@@ -1,4 +1,5 @@
-// YAML: yaml-cpp's events, gathered into nodes that keep their marks.
+// YAML: yaml-cpp's events, gathered into nodes that keep their marks, for all that the quick reader
+// of yaml_block.h leaves.
 #include <cstddef>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,6 +15,7 @@
 
 #include "base/document.h"
 #include "base/text.h"
+#include "base/yaml_block.h"
 
 namespace muster {
 namespace {
@@ -132,8 +134,8 @@ class Builder : public YAML::EventHandler {
   void close() {
     Open closed = std::move(stack_.back());
     stack_.pop_back();
-    Node node = closed.mapping ? Node::mapping(std::move(closed.entries), std::move(closed.where))
-                               : Node::sequence(std::move(closed.items), std::move(closed.where));
+    Node node = closed.mapping ? Node::mapping(std::move(closed.entries), closed.where)
+                               : Node::sequence(std::move(closed.items), closed.where);
     nodes_ -= closed.size - 1;  // put() counts the whole again
     put(std::move(node).with_tag(std::move(closed.tag)), closed.anchor, closed.size);
   }
@@ -143,7 +145,7 @@ class Builder : public YAML::EventHandler {
   }
 
   [[noreturn]] static void reject_key(Position where) {
-    throw Stop{error_at(std::move(where), "yaml-key", "a key must be text",
+    throw Stop{error_at(where, "yaml-key", "a key must be text",
                         "write a plain or quoted word in front of the colon")};
   }
 
@@ -175,7 +177,7 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  std::string file_;
+  FileName file_;
   Position document_start_;
   int document_offset_ = -1;
   std::vector<Open> stack_;
@@ -184,8 +186,10 @@ class Builder : public YAML::EventHandler {
   std::size_t nodes_ = 0;
 };
 
-Result<std::vector<Node>> parse(std::string_view text, const std::string& file, bool single) {
-  if (auto bad = find_not_text(text, file)) return Failure(std::move(*bad));
+}  // namespace
+
+Result<std::vector<Node>> parse_yaml_full(std::string_view text, const std::string& file,
+                                          bool single) {
   Builder builder(file);
   try {
     std::istringstream stream{std::string(text)};
@@ -201,9 +205,18 @@ Result<std::vector<Node>> parse(std::string_view text, const std::string& file, 
   } catch (const YAML::Exception& error) {
     Position where{file, 0, 0};
     if (!error.mark.is_null()) where = {file, error.mark.line + 1, error.mark.column + 1};
-    return Failure(error_at(std::move(where), "yaml-syntax", "not valid YAML: " + error.msg));
+    return Failure(error_at(where, "yaml-syntax", "not valid YAML: " + error.msg));
   }
   return builder.take_documents();
+}
+
+namespace {
+
+Result<std::vector<Node>> parse(std::string_view text, const std::string& file, bool single) {
+  if (auto bad = find_not_text(text, file)) return Failure(std::move(*bad));
+  auto quick = parse_yaml_block(text, file);
+  if (quick && !(single && quick->size() > 1)) return std::move(*quick);
+  return parse_yaml_full(text, file, single);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "lint/lint.h"
 
 #include <algorithm>
-#include <set>
+#include <atomic>
+#include <iterator>
+#include <thread>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -30,6 +33,28 @@ bool is_skipped(const std::string& folder) {
   return folder == "build" || folder == "node_modules" || (folder.size() > 1 && folder[0] == '.');
 }
 
+/// What one file or folder came to.
+struct Checked {
+  Findings findings;
+  bool unreadable = false;
+  const char* checker = nullptr;  // null: none
+};
+
+// Work in turns on as many threads as there are processors; who does which does not show.
+template <typename Work>
+void spread(std::size_t count, const Work& work) {
+  constexpr std::size_t kFewest = 16;  // for fewer, starting threads costs more than it brings
+  const std::size_t threads =
+      count < kFewest ? 1 : std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 16);
+  std::atomic<std::size_t> next = 0;
+  const auto take = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(take);
+  take();
+}
+
 class Run {
  public:
   Run(const FileSystem& files, fs::path root) : files_(files), root_(std::move(root)) {
@@ -45,16 +70,26 @@ class Run {
 
   void add(const fs::path& path) {
     const auto info = files_.info(path);
+    const std::string whole = fs::absolute(path).lexically_normal().string();
     if (!info) {
       unreadable(error_at({path.string(), 0, 0}, "file-missing", "no such file or directory"));
     } else if (info->kind == FileInfo::Kind::kDirectory) {
-      add_directory(path, 0);
+      add_directory(path, whole, 0);
     } else {
-      add_file(path, true);
+      add_file(path, whole, true);
     }
   }
 
   Report take() {
+    std::vector<Checked> results(found_.size());
+    spread(found_.size(), [&](std::size_t i) { results[i] = check(found_[i]); });
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      Checked& result = results[i];
+      std::move(result.findings.begin(), result.findings.end(),
+                std::back_inserter(report_.findings));
+      report_.unreadable |= result.unreadable;
+      if (result.checker) report_.checked.emplace_back(found_[i].path, result.checker);
+    }
     if (facts_failed_) drop_repeated();
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.where < b.where; });
@@ -62,7 +97,13 @@ class Run {
   }
 
  private:
-  void add_directory(const fs::path& folder, int depth) {
+  struct Found {
+    fs::path path;
+    bool named = false;
+  };
+
+  // `whole` is the path from the root of the disk: what is named twice is checked once.
+  void add_directory(const fs::path& folder, const std::string& whole, int depth) {
     const auto names = files_.list(folder);
     if (!names || depth > kMaxDepth) {
       unreadable(error_at({folder.string(), 0, 0}, "file-unreadable",
@@ -73,44 +114,52 @@ class Run {
       const fs::path path = folder / name;
       const auto info = files_.info(path);
       if (!info) continue;
+      const std::string inner = whole.ends_with('/') ? whole + name : whole + '/' + name;
       if (info->kind == FileInfo::Kind::kDirectory && !is_skipped(name))
-        add_directory(path, depth + 1);
-      if (info->kind == FileInfo::Kind::kFile) add_file(path, false);
+        add_directory(path, inner, depth + 1);
+      if (info->kind == FileInfo::Kind::kFile) add_file(path, inner, false);
     }
   }
 
-  void add_file(const fs::path& path, bool named) {
-    if (!seen_.insert(fs::absolute(path).lexically_normal()).second) return;
-    if (!named && !may_be_checked(path)) return;
-    const auto text = files_.read(path);
+  void add_file(const fs::path& path, const std::string& whole, bool named) {
+    if (!seen_.insert(whole).second) return;
+    if (named || may_be_checked(path)) found_.push_back({path, named});
+  }
+
+  Checked check(const Found& file) const {
+    Checked result;
+    auto text = files_.read(file.path);
     if (!text) {
-      for (const Finding& finding : text.findings()) unreadable(finding);
-      return;
+      for (const Finding& finding : text.findings()) result.findings.push_back(of_whole(finding));
+      result.unreadable = true;
+      return result;
     }
-    const Source source{path, root_, *text, &files_};
+    const Source source{file.path, root_, std::move(*text), &files_};
     const auto& known = checkers();
     auto checker = std::find_if(known.begin(), known.end(),
                                 [&](const Checker& c) { return c.claims(source); });
     if (checker == known.end()) {
-      if (!named) return;
-      if (!is_document(path)) {
-        report_.findings.push_back(warning_at({path.string(), 1, 1}, "file-unknown",
-                                              "no checker knows this kind of file"));
-        return;
+      if (!file.named) return result;
+      if (!is_document(file.path)) {
+        result.findings.push_back(warning_at({file.path.string(), 1, 1}, "file-unknown",
+                                             "no checker knows this kind of file"));
+        return result;
       }
       checker = known.begin();  // it was named, so it is meant to be a manifest
     }
-    bool failed = false;
-    const Findings findings = checker->check(source, facts_, failed);
-    report_.findings.insert(report_.findings.end(), findings.begin(), findings.end());
-    report_.unreadable |= failed;
-    report_.checked.emplace_back(path, checker->name);
+    result.findings = checker->check(source, facts_, result.unreadable);
+    result.checker = checker->name;
+    return result;
   }
 
-  // Of a file as a whole; every finding has a line, so that others can parse them all alike.
-  void unreadable(Finding finding) {
+  // Every finding has a line, so that others can parse them all alike.
+  static Finding of_whole(Finding finding) {
     if (finding.where.line == 0) finding.where = {finding.where.file, 1, 1};
-    report_.findings.push_back(std::move(finding));
+    return finding;
+  }
+
+  void unreadable(const Finding& finding) {
+    report_.findings.push_back(of_whole(finding));
     report_.unreadable = true;
   }
 
@@ -120,7 +169,8 @@ class Run {
     for (const Finding& finding : report_.findings) {
       const bool repeated = std::any_of(kept.begin(), kept.end(), [&](const Finding& other) {
         return other.where.line == finding.where.line && other.message == finding.message &&
-               fs::path(other.where.file).filename() == fs::path(finding.where.file).filename();
+               fs::path(other.where.file.str()).filename() ==
+                   fs::path(finding.where.file.str()).filename();
       });
       if (!repeated) kept.push_back(finding);
     }
@@ -131,7 +181,8 @@ class Run {
   fs::path root_;
   facts::Facts facts_;
   bool facts_failed_ = false;
-  std::set<fs::path> seen_;
+  std::unordered_set<std::string> seen_;
+  std::vector<Found> found_;
   Report report_;
 };
 

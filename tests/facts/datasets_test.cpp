@@ -60,8 +60,8 @@ TEST(Facts, EveryBrokenFileIsReported) {
   ASSERT_FALSE(facts.ok());
   bool instances = false, models = false;
   for (const Finding& finding : facts.findings()) {
-    instances |= finding.where.file.find("instances.yaml") != std::string::npos;
-    models |= finding.where.file.find("models.yaml") != std::string::npos;
+    instances |= finding.where.file.str().find("instances.yaml") != std::string::npos;
+    models |= finding.where.file.str().find("models.yaml") != std::string::npos;
   }
   EXPECT_TRUE(instances && models);
 }

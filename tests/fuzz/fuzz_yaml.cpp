@@ -1,11 +1,15 @@
-// YAML: never crashes, never loops, and every place it tells lies in the text.
+// YAML: never crashes, never loops, every place it tells lies in the text, and the quick reader
+// reads what the full one reads.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
+#include "../base/yaml_same.h"
 #include "base/document.h"
 #include "base/schema.h"
+#include "base/text.h"
+#include "base/yaml_block.h"
 
 namespace {
 
@@ -19,6 +23,12 @@ void check_places(const muster::Node& node, int lines) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (!muster::find_not_text(text, "f")) {
+    if (const auto quick = muster::parse_yaml_block(text, "f")) {
+      const auto full = muster::parse_yaml_full(text, "f", false);
+      if (!full || !muster::testing::is_same(*quick, *full)) std::abort();
+    }
+  }
   const auto documents = muster::parse_yaml_stream(text, "f");
   if (!documents) {
     if (documents.findings().empty()) std::abort();

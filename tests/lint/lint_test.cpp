@@ -97,7 +97,7 @@ TEST_F(Lint, BrokenFactsAreAnErrorOfTheirOwnOnce) {
   EXPECT_EQ(report.exit_code(), kExitFailed);
   int about_facts = 0;
   for (const Finding& finding : report.findings)
-    about_facts += finding.where.file.find("instances.yaml") != std::string::npos;
+    about_facts += finding.where.file.str().find("instances.yaml") != std::string::npos;
   EXPECT_GE(about_facts, 1);
 }
 

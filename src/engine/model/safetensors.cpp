@@ -23,7 +23,7 @@ constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 
 Failure fault(Position where, std::string message, std::string hint = {}) {
-  return Failure(error_at(std::move(where), "safetensors", std::move(message), std::move(hint)));
+  return Failure(error_at(where, "safetensors", std::move(message), std::move(hint)));
 }
 
 Failure system_fault(const std::string& file, const char* what) {

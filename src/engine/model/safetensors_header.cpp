@@ -35,7 +35,7 @@ constexpr std::array<std::pair<std::string_view, std::size_t>, 14> kDtypes = {{
 }};
 
 Finding fault(Position where, std::string message, std::string hint = {}) {
-  return error_at(std::move(where), "safetensors", std::move(message), std::move(hint));
+  return error_at(where, "safetensors", std::move(message), std::move(hint));
 }
 
 std::optional<std::uint64_t> as_size(const Node& node) {

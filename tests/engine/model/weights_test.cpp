@@ -58,7 +58,7 @@ TEST_F(Weights, ReportEverythingThatDoesNotFitAndChangeNothing) {
   EXPECT_EQ(loaded.findings().size(), 4U);
   bool missing = false;
   for (const auto& finding : loaded.findings()) {
-    EXPECT_NE(finding.where.file.find("model.safetensors"), std::string::npos);
+    EXPECT_NE(finding.where.file.str().find("model.safetensors"), std::string::npos);
     missing = missing || finding.message == "tensor 'lm_head.weight' is missing";
   }
   EXPECT_TRUE(missing);
@@ -107,7 +107,8 @@ TEST_F(Weights, EveryCutAndFlippedHeaderIsAnErrorOrLoads) {
     put(good.substr(0, length));
     const auto loaded = load_weights(model, folder_);
     ASSERT_FALSE(loaded.ok()) << length;
-    EXPECT_NE(loaded.findings().front().where.file.find("model.safetensors"), std::string::npos);
+    EXPECT_NE(loaded.findings().front().where.file.str().find("model.safetensors"),
+              std::string::npos);
   }
   for (std::size_t at = 0; at < 600; at += 7) {
     std::string bytes = good;
@@ -115,7 +116,8 @@ TEST_F(Weights, EveryCutAndFlippedHeaderIsAnErrorOrLoads) {
     put(bytes);
     const auto loaded = load_weights(model, folder_);
     if (!loaded.ok()) {
-      EXPECT_NE(loaded.findings().front().where.file.find("model.safetensors"), std::string::npos);
+      EXPECT_NE(loaded.findings().front().where.file.str().find("model.safetensors"),
+                std::string::npos);
     }
   }
 }
