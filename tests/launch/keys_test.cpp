@@ -23,8 +23,17 @@ using keys_test::sample;
 using workload_test::known;
 
 Result<catalog::ResolvedCase> tiny(const std::vector<Override>& overrides) {
-  return catalog::load_case(real_file_system(), muster::testing::source_dir(),
-                            "training/native/llama/tiny", "smoke", overrides);
+  static const auto kManifest = [] {
+    const auto file =
+        muster::testing::source_dir() / "test_cases/training/native/llama/tiny/case.yaml";
+    const auto text = real_file_system().read(file);
+    if (!text) throw std::runtime_error(to_string(text.findings().front()));
+    return parse_yaml(*text, file.string());
+  }();
+  auto value =
+      catalog::resolve(*kManifest, "training/native/llama/tiny", "smoke", overrides, known());
+  if (value) value->file = "case.yaml";
+  return value;
 }
 
 Place place() {
