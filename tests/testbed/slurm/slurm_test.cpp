@@ -131,13 +131,25 @@ TEST_F(Slurm, ANodeThatDoesNotComeIsNamed) {
   auto muster = on_cluster(false);
   const fs::path folder = muster::testing::source_dir() / "tests/launch/foreign";
   muster.environment["MUSTER_VENV"] = (folder / "venv").string();
-  ASSERT_EQ(
-      cluster({"exec", "n2", "bash", "-c", "kill -STOP \"$(cat /run/slurmd.pid)\""}).exit_code, 0);
-  const auto run =
-      muster.run(words({"run", (folder / "case.yaml").string(), "--profile", "slurm", "--target",
-                        "slurm", "--set", "targets.slurm.options=['--nodelist=n[1-2]']",
-                        "--start-timeout", "4", "-o", "json"}),
-                 std::chrono::seconds(200));
+  const auto tell_slurmd = [](const std::string& signal) {
+    const std::string command = "kill -" + signal + " \"$(cat /run/slurmd.pid)\"";
+    return cluster({"exec", "n2", "bash", "-c", command}).exit_code;
+  };
+  ASSERT_EQ(tell_slurmd("STOP"), 0);
+  muster::testing::Background background(
+      muster, words({"run", (folder / "case.yaml").string(), "--profile", "slurm", "--target",
+                     "slurm", "--set", "targets.slurm.options=['--nodelist=n[1-2]']",
+                     "--start-timeout", "4", "-o", "json"}));
+  ASSERT_TRUE(eventually(
+      [&] {
+        const fs::path run = muster.only_run();
+        return !run.empty() &&
+               text_of(run / "logs/launcher.err").find("did not come") != std::string::npos;
+      },
+      std::chrono::seconds(120)));
+  // The job is over; Slurm only waits for the node to clean up.
+  EXPECT_EQ(tell_slurmd("CONT"), 0);
+  const auto run = background.finish(std::chrono::seconds(90));
   EXPECT_EQ(run.exit_code, 3) << run.err << run.out;
   const std::string evidence = check(run.json(), "completed")["evidence"];
   EXPECT_NE(evidence.find("within 4 s these nodes did not come: n2"), std::string::npos)
