@@ -1,4 +1,4 @@
-"""Holds the JSON of `muster run` to a passing verdict and its evidence to what CHECKS says: NAME=REGEX, one a line."""
+"""Holds the JSON of `muster run` to a verdict (OUTCOME: pass) and its evidence to what CHECKS says: NAME=REGEX, one a line."""
 
 import json
 import os
@@ -12,7 +12,7 @@ run = json.loads(text)
 verdict = run["verdict"]
 checks = {check["name"]: check for check in verdict["checks"]}
 wrong = []
-if verdict["outcome"] != "pass":
+if verdict["outcome"] != os.environ.get("OUTCOME", "pass"):
     wrong.append(f"the verdict is {verdict['outcome']}")
     wrong += [f"{name}: {c['outcome']}: {c['evidence']}" for name, c in checks.items() if c["outcome"] != "pass"]
 for line in filter(None, map(str.strip, os.environ.get("CHECKS", "").splitlines())):
