@@ -256,6 +256,9 @@ struct Case {
   std::int64_t global_batch() const;
   /// Data-parallel ranks: parallelism.dp, or world / (tp·pp·cp).
   int data_parallel() const;
+  /// Whether its processes fork while they train: env.forks, else what data loaders of its launcher
+  /// do.
+  bool forks() const;
 };
 
 /// Where a value of a resolved case comes from.

@@ -233,6 +233,12 @@ std::string Parallelism::strategy() const {
   return "ddp";
 }
 
+bool Case::forks() const {
+  if (env.forks) return *env.forks;
+  return identity.kind == "train" && launcher != "native" && launcher != "jax" &&
+         launcher != "mpirun" && launcher != "server";
+}
+
 int Case::data_parallel() const {
   const int split = parallelism.tp * parallelism.pp * parallelism.cp;
   return parallelism.dp.value_or(split > 0 ? topology.world() / split : 0);

@@ -137,9 +137,7 @@ Result<facts::Circumstances> circumstances_of(const EnvironmentOptions& options,
   if (options.instance.empty()) return circumstances;
   const auto instance = facts::find_instance(known.instances, options.instance);
   if (!instance) return instance.error();
-  circumstances.instance_type = instance->name;
-  circumstances.fabric = instance->network.efa_count.value_or(0) > 0;
-  circumstances.accelerator = instance->accelerators ? instance->accelerators->kind : "cpu";
+  lint::set_instance(circumstances, known, options.instance);
   return circumstances;
 }
 

@@ -87,11 +87,14 @@ KubeMap replica_spec(const KubeSite& site, const KubePart& part, int replicas) {
   return spec;
 }
 
-// The operator's agent takes torchrun's place: it is the one that the operator talks to.
+// The operator's agent takes torchrun's place: it is the one that the operator talks to. The
+// operator itself makes the rendezvous and starts failed processes again (runPolicy below).
 std::vector<Word> agent_command(const KubeSite& site) {
   if (site.values().launcher != "torchrun") return site.workload.command;
   catalog::ResolvedCase asked = site.resolved;
   asked.values.launcher = "hyperpodrun";
+  asked.values.rendezvous.max_restarts = 0;
+  asked.values.rendezvous.id = "auto";
   auto words = launcher_command(
       asked, kubernetes_endpoint(asked.values, site.workload.object_name, site.hyperpod));
   if (!words) return site.workload.command;
@@ -282,9 +285,10 @@ std::vector<Node> hyperpod_pytorch_job(const KubeSite& site) {
       // A pod that is gone has no log any more.
       .set("cleanPodPolicy", site.workload.run_id.empty() ? "All" : "None")
       .set("jobMaxRetryCount", retries(site));
-  if (workload.resilience.auto_resume) {
+  const int process_restarts = site.values().rendezvous.max_restarts;
+  if (workload.resilience.auto_resume || process_restarts > 0) {
     KubeMap restarts;
-    restarts.set("numRestartBeforeFullJobRestart", 3)
+    restarts.set("numRestartBeforeFullJobRestart", process_restarts > 0 ? process_restarts : 3)
         .set("evalPeriodSeconds", 21600)
         .set("maxFullJobRestarts", std::max(1, retries(site)));
     policy.set("restartPolicy", restarts);

@@ -102,13 +102,6 @@ NodeResources resources_of(const Case& values, const facts::Instance* instance) 
   return resources;
 }
 
-bool forks(const Case& values) {
-  if (values.env.forks) return *values.env.forks;
-  const std::string& launcher = values.launcher;
-  return values.identity.kind == "train" && launcher != "native" && launcher != "jax" &&
-         launcher != "mpirun" && launcher != "server";
-}
-
 void set_variable(Workload& workload, const std::string& name, const std::string& value) {
   const auto found = std::find_if(workload.environment.begin(), workload.environment.end(),
                                   [&](const auto& variable) { return variable.first == name; });
@@ -373,7 +366,7 @@ facts::Circumstances circumstances_of(const Case& values, Target target,
   now.versions = values.image.pins;
   now.fabric = target != Target::kLocal &&
                resources_of(values, instance_of(known, now.instance_type)).efa > 0;
-  now.forks = forks(values);
+  now.forks = values.forks();
   now.debug = values.env.debug;
   now.several_nodes = values.topology.nodes > 1;
   return now;

@@ -52,7 +52,7 @@ Findings check_dockerfile(const Source& source, const facts::Facts& known, bool&
   }
   DockerSubject subject{source, file, known};
   subject.runs = runs_of(file);
-  for (const auto& part : {check_images, check_runs, check_contents}) {
+  for (const auto& part : {check_images, check_runs, check_contents, check_image_environment}) {
     Findings found = part(subject);
     std::move(found.begin(), found.end(), std::back_inserter(findings));
   }

@@ -42,5 +42,7 @@ struct DockerSubject {
 Findings check_images(const DockerSubject& subject);    ///< FROM, and versions in ARG and ENV
 Findings check_runs(const DockerSubject& subject);      ///< what RUN does
 Findings check_contents(const DockerSubject& subject);  ///< COPY, ADD, secrets, identities
+/// Variables of the fabric and of NCCL that the image sets: env-*, lint/environment.h.
+Findings check_image_environment(const DockerSubject& subject);
 
 }  // namespace muster::lint

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -62,45 +61,43 @@ constexpr std::array<const char*, 46> kFurtherNames = {"NCCL_ALGO",
                                                        "FI_MR_CACHE_MONITOR",
                                                        "FI_PROVIDER"};
 
-bool is_watched(const std::string& name) {
-  for (const char* prefix : {"NCCL_", "FI_", "TORCH_NCCL_", "RDMAV_", "GLOO_"}) {
-    if (name.rfind(prefix, 0) == 0) return true;
-  }
-  return false;
-}
-
-std::vector<std::string> known_names(const facts::EnvironmentRules& rules) {
-  std::set<std::string> names(kFurtherNames.begin(), kFurtherNames.end());
-  for (const facts::VariableRule& rule : rules) names.insert(rule.variable);
-  return {names.begin(), names.end()};
+bool is_further(const std::string& name) {
+  return std::find(kFurtherNames.begin(), kFurtherNames.end(), name) != kFurtherNames.end();
 }
 
 class Judge {
  public:
   Judge(const std::vector<EnvironmentEntry>& entries, const facts::EnvironmentRules& rules,
-        const facts::Circumstances& circumstances, const Position& whole)
-      : entries_(entries), rules_(rules), circumstances_(circumstances), whole_(whole) {
-    for (const EnvironmentEntry& entry : entries_) values_[entry.name] = entry.value;
+        const facts::Circumstances& circumstances)
+      : entries_(entries), rules_(rules), circumstances_(circumstances) {}
+
+  Findings check_each() {
+    for (const EnvironmentEntry& entry : entries_) check_entry(entry);
+    return std::move(findings_);
   }
 
-  Findings check() {
-    const auto names = known_names(rules_);
+  Findings check_all(const Position& whole) {
     std::set<std::string> seen;
     for (const EnvironmentEntry& entry : entries_) {
-      if (is_watched(entry.name) && !seen.insert(entry.name).second) {
+      if (!seen.insert(entry.name).second && is_of_fabric_or_nccl(entry.name)) {
         findings_.push_back(
             warning_at(entry.where, "env-repeated",
                        fmt::format("{} is set twice; the last one counts", entry.name)));
       }
-      check_rule(entry);
-      check_spelling(entry, names);
-      check_conflicts(entry);
+      check_entry(entry);
     }
-    check_missing();
+    check_missing(seen, whole);
     return std::move(findings_);
   }
 
  private:
+  void check_entry(const EnvironmentEntry& entry) {
+    check_rule(entry);
+    check_spelling(entry);
+    // A value that is filled in later contradicts nothing yet.
+    if (entry.value.find('$') == std::string::npos) check_conflicts(entry);
+  }
+
   static std::string because(const facts::VariableRule& rule) {
     return fmt::format("{} (source: {})", rule.reason, rule.source);
   }
@@ -113,7 +110,7 @@ class Judge {
   void check_rule(const EnvironmentEntry& entry) {
     const facts::VariableRule* rule =
         facts::rule_for(rules_, entry.name, entry.value, circumstances_);
-    if (!rule) return;
+    if (!rule || may_be_needed(entry, *rule)) return;
     switch (rule->verdict) {
       case facts::VariableVerdict::kHarmful:
         add(Severity::kError, entry.where, "env-harmful",
@@ -128,7 +125,8 @@ class Judge {
             fmt::format("{} is automatic: {}", entry.name, because(*rule)), "leave it out");
         break;
       case facts::VariableVerdict::kNeeded:
-        if (rule->value && *rule->value != entry.value && entry.name != "NCCL_DEBUG" &&
+        if (rule->value && *rule->value != entry.value &&
+            entry.value.find('$') == std::string::npos && entry.name != "NCCL_DEBUG" &&
             entry.name != "NCCL_SOCKET_IFNAME") {
           add(Severity::kError, entry.where, "env-value",
               fmt::format("{} is \"{}\": {}", entry.name, entry.value, because(*rule)),
@@ -140,9 +138,28 @@ class Judge {
     }
   }
 
-  void check_spelling(const EnvironmentEntry& entry, const std::vector<std::string>& names) {
-    if (!is_watched(entry.name) || std::find(names.begin(), names.end(), entry.name) != names.end())
+  // Where the instance type is not known, what some family needs is not superfluous.
+  bool may_be_needed(const EnvironmentEntry& entry, const facts::VariableRule& counts) const {
+    const bool superfluous = counts.verdict == facts::VariableVerdict::kAutomatic ||
+                             counts.verdict == facts::VariableVerdict::kNoOp;
+    if (!superfluous || !circumstances_.instance_type.empty()) return false;
+    return std::any_of(rules_.begin(), rules_.end(), [&](const facts::VariableRule& rule) {
+      if (rule.variable != entry.name || rule.families.empty() || rule.value != entry.value ||
+          rule.verdict != facts::VariableVerdict::kNeeded)
+        return false;
+      facts::VariableRule anywhere = rule;
+      anywhere.families.clear();
+      return anywhere.holds(circumstances_);
+    });
+  }
+
+  void check_spelling(const EnvironmentEntry& entry) {
+    const bool known = std::any_of(rules_.begin(), rules_.end(),
+                                   [&](const auto& rule) { return rule.variable == entry.name; });
+    if (known || rules_.empty() || !is_of_fabric_or_nccl(entry.name) || is_further(entry.name))
       return;
+    std::vector<std::string> names(kFurtherNames.begin(), kFurtherNames.end());
+    for (const facts::VariableRule& rule : rules_) names.push_back(rule.variable);
     if (const auto meant = did_you_mean(entry.name, names)) {
       add(Severity::kError, entry.where, "env-misspelt",
           fmt::format("{} is not known, but {} is (source: NCCL user guide, fi_efa manual page)",
@@ -177,11 +194,11 @@ class Judge {
     }
   }
 
-  void check_missing() {
+  void check_missing(const std::set<std::string>& seen, const Position& whole) {
     for (const auto& [name, value] : facts::needed_environment(rules_, circumstances_)) {
-      if (values_.count(name) != 0) continue;
+      if (seen.count(name) != 0) continue;
       const facts::VariableRule* rule = facts::rule_for(rules_, name, value, circumstances_);
-      add(Severity::kWarning, whole_, "env-missing",
+      add(Severity::kWarning, whole, "env-missing",
           fmt::format("{} is not set{}{}", name, rule ? ": " : "", rule ? because(*rule) : ""),
           fmt::format("{}={}", name, value));
     }
@@ -190,8 +207,6 @@ class Judge {
   const std::vector<EnvironmentEntry>& entries_;
   const facts::EnvironmentRules& rules_;
   const facts::Circumstances& circumstances_;
-  const Position& whole_;
-  std::map<std::string, std::string> values_;
   Findings findings_;
 };
 
@@ -204,6 +219,26 @@ std::string unquoted(std::string text) {
 }
 
 }  // namespace
+
+bool is_of_fabric_or_nccl(std::string_view name) {
+  for (const std::string_view prefix :
+       {"NCCL_", "FI_", "TORCH_NCCL_", "RDMAV_", "GLOO_", "UCX_TLS"}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+void set_instance(facts::Circumstances& circumstances, const facts::Facts& known,
+                  const std::string& type) {
+  const std::string_view plain =
+      std::string_view(type).starts_with("ml.") ? std::string_view(type).substr(3) : type;
+  const auto instance = std::find_if(known.instances.begin(), known.instances.end(),
+                                     [&](const facts::Instance& one) { return one.name == plain; });
+  if (instance == known.instances.end()) return;
+  circumstances.instance_type = instance->name;
+  circumstances.fabric = instance->network.efa_count.value_or(0) > 0;
+  circumstances.accelerator = instance->accelerators ? instance->accelerators->kind : "cpu";
+}
 
 std::vector<EnvironmentEntry> parse_environment_text(std::string_view text,
                                                      const std::string& file) {
@@ -234,7 +269,13 @@ std::vector<EnvironmentEntry> parse_environment_text(std::string_view text,
 Findings check_environment_set(const std::vector<EnvironmentEntry>& entries,
                                const facts::EnvironmentRules& rules,
                                const facts::Circumstances& circumstances, const Position& whole) {
-  return Judge(entries, rules, circumstances, whole).check();
+  return Judge(entries, rules, circumstances).check_all(whole);
+}
+
+Findings check_environment_entries(const std::vector<EnvironmentEntry>& entries,
+                                   const facts::EnvironmentRules& rules,
+                                   const facts::Circumstances& circumstances) {
+  return Judge(entries, rules, circumstances).check_each();
 }
 
 }  // namespace muster::lint

@@ -21,6 +21,14 @@ struct EnvironmentEntry {
 std::vector<EnvironmentEntry> parse_environment_text(std::string_view text,
                                                      const std::string& file);
 
+/// Whether rules or the check of spelling speak of a variable: FI_*, NCCL_*, …
+bool is_of_fabric_or_nccl(std::string_view name);
+
+/// What the rules depend on, from an instance type: its kind of accelerator, whether it has EFA.
+/// Nothing of it where the type is not known.
+void set_instance(facts::Circumstances& circumstances, const facts::Facts& known,
+                  const std::string& type);
+
 /// What is wrong with the set. The rules are facts/environment.yaml; every finding tells the source
 /// of its rule. Rule identifiers:
 ///   env-harmful     breaks or slows something
@@ -34,5 +42,11 @@ std::vector<EnvironmentEntry> parse_environment_text(std::string_view text,
 Findings check_environment_set(const std::vector<EnvironmentEntry>& entries,
                                const facts::EnvironmentRules& rules,
                                const facts::Circumstances& circumstances, const Position& whole);
+
+/// The same for what a script, an image or an object sets on top of an environment that it does not
+/// show: what is missing there can't be told, and what is set twice may be in two branches.
+Findings check_environment_entries(const std::vector<EnvironmentEntry>& entries,
+                                   const facts::EnvironmentRules& rules,
+                                   const facts::Circumstances& circumstances);
 
 }  // namespace muster::lint

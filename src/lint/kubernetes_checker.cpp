@@ -1,8 +1,11 @@
 // Files of Kubernetes objects.
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 
 #include "base/document.h"
+#include "base/schema.h"
 #include "lint/kubernetes_objects.h"
 #include "lint/lint.h"
 
@@ -20,6 +23,13 @@ bool is_kubernetes(const Source& source) {
   return has_line(source.text, "apiVersion:") && has_line(source.text, "kind:");
 }
 
+// By the folders of the catalog: each holds the files of one target.
+Cluster cluster_of(const Source& source) {
+  const auto folder = source.path.parent_path().filename();
+  if (folder == "hyperpod-eks") return Cluster::kHyperpod;
+  return folder == "kubernetes" ? Cluster::kPlain : Cluster::kAny;
+}
+
 // The types are read once for a project, when the first object is met.
 Result<std::shared_ptr<const KubeTypes>> types_of(const Source& source) {
   static std::mutex mutex;
@@ -33,7 +43,7 @@ Result<std::shared_ptr<const KubeTypes>> types_of(const Source& source) {
   return types;
 }
 
-Findings check_kubernetes(const Source& source, const facts::Facts&, bool& unreadable) {
+Findings check_kubernetes(const Source& source, const facts::Facts& known, bool& unreadable) {
   auto documents = parse_yaml_stream(source.text, source.path.string());
   if (!documents) {
     unreadable = true;
@@ -44,11 +54,24 @@ Findings check_kubernetes(const Source& source, const facts::Facts&, bool& unrea
     unreadable = true;
     return types.findings();
   }
+  const Cluster cluster = cluster_of(source);
   Findings findings;
   for (const Node& document : *documents) {
     if (document.is_null()) continue;  // nothing between two `---`
-    const Findings found = check_object(document, **types);
-    findings.insert(findings.end(), found.begin(), found.end());
+    const auto take = [&](Findings found) {
+      std::move(found.begin(), found.end(), std::back_inserter(findings));
+    };
+    take(check_object(document, **types));
+    const Node* items = text_at(document, "kind") == "List" ? document.find("items") : nullptr;
+    const auto judge = [&](const Node& object) {
+      take(check_object_environment(object, known));
+      take(check_hyperpod(object, cluster));
+    };
+    if (items) {
+      for (const Node& object : items->items()) judge(object);
+    } else {
+      judge(document);
+    }
   }
   return findings;
 }

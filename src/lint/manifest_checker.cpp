@@ -1,10 +1,13 @@
 // Manifests of cases and facts.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/document.h"
 #include "base/schema.h"
 #include "catalog/case.h"
 #include "catalog/manifest.h"
+#include "lint/environment.h"
 #include "lint/lint.h"
 
 namespace muster::lint {
@@ -46,6 +49,44 @@ void check_files(const Source& source, const Node& manifest, Findings& findings)
   }
 }
 
+// The variables that a case sets, by itself and under each of its profiles. What a profile repeats
+// is told once.
+void check_environment(const Node& manifest, const std::string& name, const facts::Facts& known,
+                       Findings& findings) {
+  std::vector<std::string> profiles = {""};
+  bool any = node_at(manifest, "env.set") != nullptr;
+  if (const Node* named = node_at(manifest, "profiles")) {
+    for (const Node::Entry& profile : named->entries()) {
+      profiles.push_back(profile.key);
+      any |= node_at(profile.value, "env.set") != nullptr;
+    }
+  }
+  if (!any) return;
+  for (const std::string& profile : profiles) {
+    const auto resolved = catalog::resolve(manifest, name, profile, {}, known);
+    const Node* set = resolved ? node_at(resolved->manifest, "env.set") : nullptr;
+    if (!set) continue;
+    std::vector<EnvironmentEntry> entries;
+    for (const Node::Entry& entry : set->entries())
+      entries.push_back({entry.key, entry.value.text(), entry.where});
+    const catalog::Case& values = resolved->values;
+    facts::Circumstances circumstances;
+    set_instance(circumstances, known, values.topology.instance_type);
+    circumstances.accelerator = values.topology.accelerator;
+    circumstances.versions = values.image.pins;
+    circumstances.fabric = circumstances.fabric && values.env.profile == "efa";
+    circumstances.forks = values.forks();
+    circumstances.debug = values.env.debug;
+    circumstances.several_nodes = values.topology.nodes > 1;
+    for (Finding& found : check_environment_entries(entries, known.environment, circumstances)) {
+      const bool told = std::any_of(findings.begin(), findings.end(), [&](const Finding& other) {
+        return other.rule == found.rule && other.where == found.where;
+      });
+      if (!told) findings.push_back(std::move(found));
+    }
+  }
+}
+
 Findings check(const Source& source, const facts::Facts& known, bool& unreadable) {
   const std::string file = source.path.string();
   const auto document = source.path.extension() == ".json" ? parse_json(source.text, file)
@@ -54,10 +95,11 @@ Findings check(const Source& source, const facts::Facts& known, bool& unreadable
     unreadable = true;
     return document.findings();
   }
-  Findings findings =
-      catalog::check_manifest(*document, catalog::case_name_of(source.path, source.root), known);
-  if (source.files && document->is_mapping() && !has_errors(findings))
-    check_files(source, *document, findings);
+  const std::string name = catalog::case_name_of(source.path, source.root);
+  Findings findings = catalog::check_manifest(*document, name, known);
+  if (!document->is_mapping() || has_errors(findings)) return findings;
+  if (source.files) check_files(source, *document, findings);
+  if (text_at(*document, "kind") == "Case") check_environment(*document, name, known, findings);
   return findings;
 }
 

@@ -16,7 +16,7 @@ Findings check_batch_script(const Source& source, const facts::Facts& known, boo
   const SbatchSubject subject{source, script, known};
   Findings findings;
   for (const auto& part : {check_directives, check_numbers, check_steps, check_waits,
-                           check_variables, check_literals}) {
+                           check_variables, check_literals, check_batch_environment}) {
     Findings found = part(subject);
     std::move(found.begin(), found.end(), std::back_inserter(findings));
   }

@@ -43,5 +43,7 @@ Findings check_steps(const SbatchSubject& subject);       ///< srun and what it 
 Findings check_waits(const SbatchSubject& subject);       ///< loops
 Findings check_variables(const SbatchSubject& subject);   ///< what is used and never set
 Findings check_literals(const SbatchSubject& subject);    ///< secrets, identities, braces, spool
+/// Variables of the fabric and of NCCL that the script sets: env-*, lint/environment.h.
+Findings check_batch_environment(const SbatchSubject& subject);
 
 }  // namespace muster::lint
