@@ -41,6 +41,8 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_NAME muster)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_SECTION science)
+# Loaded when it is first asked for, so that no library dependency names it.
+set(CPACK_DEBIAN_MUSTER_PACKAGE_DEPENDS "libcurl4")
 set(CPACK_DEBIAN_MUSTER-ENGINE_PACKAGE_NAME muster-engine)
 set(CPACK_DEBIAN_MUSTER-ENGINE_PACKAGE_SECTION science)
 # openmpi-bin brings mpirun, which no library dependency names.

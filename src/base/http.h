@@ -38,8 +38,8 @@ class HttpClient {
   virtual Result<HttpResponse> request(const HttpRequest& request) = 0;
 };
 
-/// libcurl, with the machine's certificates; follows no redirects. In the library muster_http, so
-/// that programs that don't need it don't load libcurl.
+/// libcurl, with the machine's certificates; follows no redirects. Loaded when it is first asked;
+/// where it is missing every request fails and says so. In the library muster_http.
 HttpClient& real_http_client();
 
 /// Scripted answers for tests; records what it was asked.

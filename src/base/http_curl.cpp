@@ -1,16 +1,61 @@
+// libcurl is loaded when something is asked for the first time: most commands ask nobody, and it
+// brings thirty libraries.
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 
 #include "base/http.h"
 #include "base/process.h"
 
 namespace muster {
 namespace {
+
+/// The functions of libcurl that are used here.
+struct Library {
+  decltype(&curl_global_init) global_init = nullptr;
+  decltype(&curl_easy_init) easy_init = nullptr;
+  decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
+  decltype(&curl_easy_setopt) set = nullptr;
+  decltype(&curl_easy_perform) perform = nullptr;
+  decltype(&curl_easy_getinfo) get = nullptr;
+  decltype(&curl_easy_strerror) describe = nullptr;
+  decltype(&curl_slist_append) list_append = nullptr;
+  decltype(&curl_slist_free_all) list_free = nullptr;
+
+  /// Null: it is not installed, or lacks one of them.
+  static const Library* load();
+};
+
+const Library* Library::load() {
+  static const Library* const kLoaded = []() -> const Library* {
+    static Library library;
+    void* const handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) return nullptr;
+    bool all = true;
+    const auto find = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+      all = all && function != nullptr;
+    };
+    find(library.global_init, "curl_global_init");
+    find(library.easy_init, "curl_easy_init");
+    find(library.easy_cleanup, "curl_easy_cleanup");
+    find(library.set, "curl_easy_setopt");
+    find(library.perform, "curl_easy_perform");
+    find(library.get, "curl_easy_getinfo");
+    find(library.describe, "curl_easy_strerror");
+    find(library.list_append, "curl_slist_append");
+    find(library.list_free, "curl_slist_free_all");
+    if (!all || library.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return nullptr;
+    return &library;
+  }();
+  return kLoaded;
+}
 
 struct Exchange {
   HttpResponse response;
@@ -52,41 +97,43 @@ int stop_on_interrupt(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
 
 class CurlClient : public HttpClient {
  public:
-  CurlClient() { curl_global_init(CURL_GLOBAL_DEFAULT); }
-
   Result<HttpResponse> request(const HttpRequest& request) override {
-    const std::unique_ptr<CURL, void (*)(CURL*)> handle(curl_easy_init(), curl_easy_cleanup);
+    const Library* const library = Library::load();
+    if (library == nullptr)
+      return failure("http-failed", request.url + ": libcurl is missing",
+                     "apt-get install libcurl4");
+    const std::unique_ptr<CURL, void (*)(CURL*)> handle(library->easy_init(),
+                                                        library->easy_cleanup);
     if (!handle) return failure("http-failed", request.url + ": libcurl can't be set up");
     curl_slist* list = nullptr;
     for (const auto& [name, value] : request.headers)
-      list = curl_slist_append(list, fmt::format("{}: {}", name, value).c_str());
-    const std::unique_ptr<curl_slist, void (*)(curl_slist*)> headers(list, curl_slist_free_all);
+      list = library->list_append(list, fmt::format("{}: {}", name, value).c_str());
+    const std::unique_ptr<curl_slist, void (*)(curl_slist*)> headers(list, library->list_free);
 
     Exchange exchange;
     exchange.size_limit = request.size_limit;
     CURL* curl = handle.get();
-    curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(request.time_limit.count()));
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+    library->set(curl, CURLOPT_URL, request.url.c_str());
+    library->set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    library->set(curl, CURLOPT_NOSIGNAL, 1L);
+    library->set(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(request.time_limit.count()));
+    library->set(curl, CURLOPT_HTTPHEADER, headers.get());
     if (request.method == "HEAD") {
-      curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+      library->set(curl, CURLOPT_NOBODY, 1L);
     } else if (!request.body.empty()) {
-      curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
-                       static_cast<curl_off_t>(request.body.size()));
-      curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.data());
+      library->set(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+      library->set(curl, CURLOPT_POSTFIELDS, request.body.data());
     }
-    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST,
-                     request.method == "HEAD" ? nullptr : request.method.c_str());
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &exchange);
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, stop_on_interrupt);
+    library->set(curl, CURLOPT_CUSTOMREQUEST,
+                 request.method == "HEAD" ? nullptr : request.method.c_str());
+    library->set(curl, CURLOPT_WRITEFUNCTION, take_body);
+    library->set(curl, CURLOPT_WRITEDATA, &exchange);
+    library->set(curl, CURLOPT_HEADERFUNCTION, take_header);
+    library->set(curl, CURLOPT_HEADERDATA, &exchange);
+    library->set(curl, CURLOPT_NOPROGRESS, 0L);
+    library->set(curl, CURLOPT_XFERINFOFUNCTION, stop_on_interrupt);
 
-    const CURLcode code = curl_easy_perform(curl);
+    const CURLcode code = library->perform(curl);
     if (exchange.too_large) {
       return failure("http-failed", request.url + ": the answer is larger than " +
                                         std::to_string(request.size_limit) + " bytes");
@@ -96,9 +143,9 @@ class CurlClient : public HttpClient {
                                         std::to_string(request.time_limit.count()) + " ms");
     }
     if (code != CURLE_OK)
-      return failure("http-failed", request.url + ": " + curl_easy_strerror(code));
+      return failure("http-failed", request.url + ": " + library->describe(code));
     long status = 0;
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    library->get(curl, CURLINFO_RESPONSE_CODE, &status);
     exchange.response.status = static_cast<int>(status);
     return std::move(exchange.response);
   }
