@@ -26,7 +26,8 @@ bool is_shared_root(const std::string& path) {
 
 class Places {
  public:
-  Places(const Case& values, const Node& manifest) : case_(values), manifest_(manifest) {}
+  Places(const Case& values, const Node& manifest, const facts::PublicAccounts& known)
+      : case_(values), manifest_(manifest), known_(known) {}
 
   Findings check() {
     walk(manifest_);
@@ -46,7 +47,7 @@ class Places {
 
   void walk(const Node& node) {
     if (node.is_scalar()) {
-      for (BoundText& found : find_identities(node.text()))
+      for (BoundText& found : find_identities(node.text(), known_))
         wrong(node.where(), std::string("case-") + found.rule, std::move(found.message),
               std::move(found.hint));
     }
@@ -101,13 +102,15 @@ class Places {
 
   const Case& case_;
   const Node& manifest_;
+  const facts::PublicAccounts& known_;
   Findings findings_;
 };
 
 }  // namespace
 
-Findings check_places(const Case& values, const Node& manifest) {
-  return Places(values, manifest).check();
+Findings check_places(const Case& values, const Node& manifest,
+                      const facts::PublicAccounts& known) {
+  return Places(values, manifest, known).check();
 }
 
 }  // namespace muster::catalog

@@ -10,6 +10,6 @@ namespace muster::catalog {
 ///   case-mount           a path in a container that no mount is behind
 ///   case-rendezvous      a fixed rank among the arguments beside an elastic rendezvous
 ///   case-identity, case-region, case-site-path, case-numbered-path: identities.h
-Findings check_places(const Case& values, const Node& manifest);
+Findings check_places(const Case& values, const Node& manifest, const facts::PublicAccounts& known);
 
 }  // namespace muster::catalog

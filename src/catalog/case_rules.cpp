@@ -367,7 +367,7 @@ Findings check_case(const Case& values, const Node& manifest, const std::string&
   rules.check_secrets();
   rules.check_targets();
   Findings findings = rules.take();
-  Findings places = check_places(values, manifest);
+  Findings places = check_places(values, manifest, known.public_accounts);
   std::move(places.begin(), places.end(), std::back_inserter(findings));
   return findings;
 }

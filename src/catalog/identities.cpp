@@ -45,15 +45,9 @@ bool is_placeholder_id(std::string_view id) {
          std::string_view("1234567890abcdef01234567890abcdef0").find(id) != std::string_view::npos;
 }
 
-// Public registries that AWS itself runs; their account numbers are documented.
-bool is_public_registry(std::string_view account) {
-  static constexpr std::array<std::string_view, 2> kAccounts = {"763104351884", "602401143452"};
-  return std::find(kAccounts.begin(), kAccounts.end(), account) != kAccounts.end();
-}
-
 class Finder {
  public:
-  explicit Finder(std::string_view text) : text_(text) {}
+  Finder(std::string_view text, const facts::PublicAccounts& known) : text_(text), known_(known) {}
 
   std::vector<BoundText> find() {
     for (std::size_t at = 0; at < text_.size(); ++at) {
@@ -88,7 +82,7 @@ class Finder {
     // Twelve digits by themselves may be any number: only where an account stands.
     const bool in_place = starts(".dkr.ecr.", at + 12) || (at > 0 && text_[at - 1] == ':') ||
                           starts(":", at + 12) || mentions_account(at);
-    if (!in_place || is_placeholder_id(id) || is_public_registry(id)) return;
+    if (!in_place || is_placeholder_id(id) || known_.count(id) != 0) return;
     add("identity", at, 12, fmt::format("account id {} is written down", id),
         "a variable, e.g. ${ACCOUNT}, or the placeholder 123456789012");
   }
@@ -208,19 +202,20 @@ class Finder {
   }
 
   std::string_view text_;
+  const facts::PublicAccounts& known_;
   std::vector<BoundText> found_;
 };
 
 }  // namespace
 
-std::vector<BoundText> find_identities(std::string_view text) {
-  return Finder(text).find();
+std::vector<BoundText> find_identities(std::string_view text, const facts::PublicAccounts& known) {
+  return Finder(text, known).find();
 }
 
 Findings identity_findings(std::string_view text, const std::string& file,
-                           const std::string& prefix) {
+                           const std::string& prefix, const facts::PublicAccounts& known) {
   Findings findings;
-  for (BoundText& found : find_identities(text)) {
+  for (BoundText& found : find_identities(text, known)) {
     findings.push_back(error_at(position_at(text, found.at, file), prefix + "-" + found.rule,
                                 std::move(found.message), std::move(found.hint)));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/finding.h"
+#include "facts/registries.h"
 
 namespace muster::catalog {
 
@@ -24,10 +25,11 @@ struct BoundText {
 
 /// All of them in order. Documented placeholders (123456789012, 111122223333,
 /// vpc-0123456789abcdef0, example buckets) and what is filled in later (${ACCOUNT}) are none.
-std::vector<BoundText> find_identities(std::string_view text);
+/// So is the account of a registry in `known` that is everybody's.
+std::vector<BoundText> find_identities(std::string_view text, const facts::PublicAccounts& known);
 
 /// The same as findings of a whole file; rules are `prefix` + "-" + rule.
 Findings identity_findings(std::string_view text, const std::string& file,
-                           const std::string& prefix);
+                           const std::string& prefix, const facts::PublicAccounts& known);
 
 }  // namespace muster::catalog

@@ -6,6 +6,7 @@
 
 #include "catalog/case.h"
 #include "catalog/case_schema.h"
+#include "catalog/lock_schema.h"
 
 namespace muster::catalog {
 namespace {
@@ -37,6 +38,10 @@ Findings facts_findings(const Node& document, const std::string&, const facts::F
   return check(document);
 }
 
+Findings no_more(const Node&) {
+  return {};
+}
+
 }  // namespace
 
 const std::vector<ManifestKind>& manifest_kinds() {
@@ -50,10 +55,13 @@ const std::vector<ManifestKind>& manifest_kinds() {
        facts::environment_schema, facts_findings<facts::check_environment>},
       {"Instances", "instances.schema.json", "Muster instance types", facts::instances_schema,
        facts_findings<facts::check_instances>},
+      {"Lock", "lock.schema.json", "Muster lock file", lock_schema, facts_findings<no_more>},
       {"LogPatterns", "log-patterns.schema.json", "Muster log patterns", facts::log_patterns_schema,
        facts_findings<facts::check_log_patterns>},
       {"Models", "models.schema.json", "Muster models", facts::models_schema,
        facts_findings<facts::check_models>},
+      {"Registries", "registries.schema.json", "Muster registries", facts::registries_schema,
+       facts_findings<facts::check_registries>},
       {"SlurmOptions", "slurm-options.schema.json", "Muster options of Slurm",
        facts::slurm_options_schema, facts_findings<facts::check_slurm_options>},
       {"Versions", "versions.schema.json", "Muster version floors", facts::versions_schema,

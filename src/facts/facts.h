@@ -14,6 +14,7 @@
 #include "facts/environment.h"
 #include "facts/instances.h"
 #include "facts/models.h"
+#include "facts/registries.h"
 #include "facts/slurm.h"
 #include "facts/versions.h"
 
@@ -27,6 +28,7 @@ struct Facts {
   EnvironmentRules environment;
   SlurmOptions slurm;
   EndOfLife end_of_life;
+  PublicAccounts public_accounts;
 };
 
 /// Where an installation keeps its facts and cases: share/muster beside the program's bin.
@@ -42,6 +44,7 @@ const Schema& end_of_life_schema();
 const Schema& environment_schema();
 const Schema& models_schema();
 const Schema& log_patterns_schema();
+const Schema& registries_schema();
 const Schema& slurm_options_schema();
 const Schema& versions_schema();
 
@@ -52,6 +55,7 @@ Findings check_end_of_life(const Node& document);
 Findings check_environment(const Node& document);
 Findings check_models(const Node& document);
 Findings check_log_patterns(const Node& document);
+Findings check_registries(const Node& document);
 Findings check_slurm_options(const Node& document);
 Findings check_versions(const Node& document);
 

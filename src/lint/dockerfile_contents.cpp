@@ -38,7 +38,8 @@ class Contents {
 
   Findings check() {
     const Source& source = subject_.source;
-    findings_ = catalog::identity_findings(source.text, source.path.string(), "docker");
+    findings_ = catalog::identity_findings(source.text, source.path.string(), "docker",
+                                           subject_.known.public_accounts);
     for (const DockerInstruction& instruction : subject_.file.instructions) {
       if (instruction.name == "COPY" || instruction.name == "ADD") check_copy(instruction);
     }

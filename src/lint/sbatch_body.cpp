@@ -158,7 +158,8 @@ class Literals {
 
   Findings check() {
     const Source& source = subject_.source;
-    findings_ = catalog::identity_findings(source.text, source.path.string(), "sbatch");
+    findings_ = catalog::identity_findings(source.text, source.path.string(), "sbatch",
+                                           subject_.known.public_accounts);
     if (!subject_.script.shell.complete) {
       findings_.push_back(warning_at(subject_.place(subject_.script.first_command), "sbatch-syntax",
                                      "a quote, bracket or here-document is never closed",
