@@ -65,7 +65,7 @@ Coverage coverage_of(const Node& manifest) {
     const bool in_pods =
         target == std::string("kubernetes") || target == std::string("hyperpod-eks");
     // Ray's driver is followed where Ray's own operator starts it.
-    const bool submitted = target != std::string("batch") && (followed || (ray && in_pods));
+    const bool submitted = followed || (ray && in_pods);
     if (submitted) coverage.submits.emplace_back(target);
   }
   coverage.accelerator = text_or(manifest, "topology.accelerator", "cpu");

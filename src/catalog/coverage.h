@@ -12,8 +12,8 @@ namespace muster::catalog {
 
 struct Coverage {
   std::vector<std::string> renders;  ///< targets, in the order of the schema
-  std::vector<std::string> submits;  ///< of these, all but batch; of what Ray starts only those
-                                     ///< with Ray's operator; none for a server
+  std::vector<std::string> submits;  ///< all of these; of what Ray starts only those with Ray's
+                                     ///< operator; none for a server
   std::vector<std::string>
       runs_here;            ///< profiles on CPUs of one machine; "none" is the case itself
   std::string accelerator;  ///< of the case itself: cpu, gpu, neuron

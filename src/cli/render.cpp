@@ -14,6 +14,7 @@
 #include "cli/engine_program.h"
 #include "launch/committed.h"
 #include "launch/prepare.h"
+#include "launch/variables.h"
 
 namespace muster::cli {
 namespace {
@@ -113,6 +114,17 @@ Result<launch::Rendered> render_prepared(const Context& context, const launch::R
   return launch::render_kept(prepared.resolved, run.target, *known);
 }
 
+// Files that are kept name no registry: whoever submits them by hand has to.
+void say_what_is_open(Context& context, const launch::Prepared& prepared, launch::Target target) {
+  if (context.quiet || launch::shares_files(target)) return;
+  for (const std::string& name : launch::variables_of(prepared.resolved.values.image.uri)) {
+    context.err << fmt::format(
+        "${{{0}}} is left open in the image's name: muster run takes it from the environment; by "
+        "hand, envsubst '${0}' fills it in\n",
+        name);
+  }
+}
+
 void render_case(Context& context, const CaseRequest& request, const Where& where) {
   if (!is_usable(context, where)) return;
   launch::RunRequest run;
@@ -142,6 +154,7 @@ void render_case(Context& context, const CaseRequest& request, const Where& wher
   const auto rendered = render_prepared(context, run, *prepared);
   if (!rendered) return context.fail(rendered.findings(), kExitBadInput);
 
+  say_what_is_open(context, *prepared, run.target);
   std::vector<File> files;
   for (const launch::RenderedFile& file : rendered->files)
     files.push_back({file.path, file.content, file.executable});

@@ -153,9 +153,8 @@ void add_run(CLI::App& root, Context& context) {
   auto options = std::make_shared<RunOptions>();
   sub->add_option("case", options->case_name, "Name of the case, or path of its manifest")
       ->type_name("CASE");
-  sub->add_option(
-         "--target", options->target,
-         "Where it runs: local, slurm, kubernetes, hyperpod-eks; with --dry-run also batch")
+  sub->add_option("--target", options->target,
+                  "Where it runs: local, slurm, kubernetes, hyperpod-eks, batch")
       ->type_name("TARGET")
       ->capture_default_str();
   sub->add_option("--profile", options->profile, "Profile of the case, e.g. smoke")

@@ -69,7 +69,7 @@ else:
 print(hosts)
 )py";
 
-struct BatchJob {
+struct JobPart {
   std::string name, path;
   NodeResources resources;
   std::string image, script;
@@ -86,19 +86,36 @@ class BatchRenderer {
     check();
     if (has_errors(findings_)) return Failure(std::move(findings_));
     const std::string stem = "batch/" + file_stem_of(workload_.case_name);
-    std::vector<BatchJob> jobs, after;
+    std::vector<JobPart> jobs, after;
     int number = 0;
     for (const catalog::Step& step : values_.steps) {
-      BatchJob job = step_job(step, fmt::format("{}-{}-{}.json", stem, ++number, step.name));
+      JobPart job = step_job(step, fmt::format("{}-{}-{}.json", stem, ++number, step.name));
       (step.after ? after : jobs).push_back(std::move(job));
     }
     jobs.push_back(main_job(stem + ".json"));
-    for (BatchJob& job : after) jobs.push_back(std::move(job));
+    for (JobPart& job : after) jobs.push_back(std::move(job));
     Rendered rendered;
-    for (const BatchJob& job : jobs)
+    for (const JobPart& job : jobs)
       rendered.files.push_back({job.path, json_text(definition(job)), false});
     rendered.files.push_back(submit_script(stem + "-submit.sh", jobs));
     rendered.command = {"bash", stem + "-submit.sh"};
+    rendered.programs = {"aws"};
+    return rendered;
+  }
+
+  Result<Rendered> render_run(const std::string& queue) {
+    check();
+    const std::string manifest_queue = values_.targets.batch_job_queue.value_or("");
+    if (queue.empty() && manifest_queue.empty())
+      findings_.push_back(error_at(position_of(resolved_, "targets.batch"), "launch-batch",
+                                   "no job queue is named",
+                                   "export MUSTER_JOB_QUEUE, or --set targets.batch.job_queue="));
+    if (has_errors(findings_)) return Failure(std::move(findings_));
+    const JobPart job = main_job("rendered/" + file_stem_of(workload_.case_name) + ".json");
+    Rendered rendered;
+    rendered.files = {{job.path, json_text(definition(job)), false}};
+    rendered.command = {"aws", "batch", "submit-job", "--job-name=" + job.name,
+                        "--job-queue=" + (queue.empty() ? manifest_queue : queue)};
     rendered.programs = {"aws"};
     return rendered;
   }
@@ -123,8 +140,8 @@ class BatchRenderer {
                    "topology.instance_type, or resources.cpu and resources.memory"));
   }
 
-  BatchJob main_job(const std::string& path) const {
-    BatchJob job;
+  JobPart main_job(const std::string& path) const {
+    JobPart job;
     job.path = path;
     job.name = "muster-" + workload_.object_name;
     job.resources = workload_.resources;
@@ -159,8 +176,8 @@ class BatchRenderer {
     return job;
   }
 
-  BatchJob step_job(const catalog::Step& step, const std::string& path) const {
-    BatchJob job;
+  JobPart step_job(const catalog::Step& step, const std::string& path) const {
+    JobPart job;
     job.path = path;
     job.name = fmt::format("muster-{}-{}", workload_.object_name, step.name);
     job.resources.accelerator = workload_.resources.accelerator;
@@ -190,7 +207,7 @@ class BatchRenderer {
     return text;
   }
 
-  Json definition(const BatchJob& job) const {
+  Json definition(const JobPart& job) const {
     Json definition;
     definition["jobDefinitionName"] = job.name;
     definition["type"] = job.nodes > 1 ? "multinode" : "container";
@@ -198,6 +215,7 @@ class BatchRenderer {
     definition["timeout"] = {{"attemptDurationSeconds", std::llround(std::ceil(job.timeout))}};
     definition["propagateTags"] = true;
     definition["tags"] = {{"muster-case", workload_.case_name}};
+    if (!workload_.run_id.empty()) definition["tags"]["muster-run"] = workload_.run_id;
     if (job.nodes > 1) {
       Json range;
       range["targetNodes"] = "0:";
@@ -211,7 +229,7 @@ class BatchRenderer {
     return definition;
   }
 
-  Json container(const BatchJob& job) const {
+  Json container(const JobPart& job) const {
     Json c;
     c["image"] = job.image;
     if (job.nodes > 1 && !workload_.instance_type.empty())
@@ -274,9 +292,9 @@ class BatchRenderer {
     if (!workload_.scratch.empty()) add("scratch", workload_.scratch);
   }
 
-  RenderedFile submit_script(const std::string& path, const std::vector<BatchJob>& jobs) const {
+  RenderedFile submit_script(const std::string& path, const std::vector<JobPart>& jobs) const {
     std::set<std::string> variables;
-    for (const BatchJob& job : jobs) {
+    for (const JobPart& job : jobs) {
       for (const std::string& name : variables_of(job.image)) variables.insert(name);
     }
     std::string text =
@@ -301,7 +319,7 @@ class BatchRenderer {
         "  aws batch register-job-definition --cli-input-json \"$text\" "
         "--query jobDefinitionArn --output text\n}\n\n";
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const BatchJob& job = jobs[i];
+      const JobPart& job = jobs[i];
       text += fmt::format("definition=$(register {})\n",
                           shell_quote(job.path.substr(job.path.rfind('/') + 1)));
       text += fmt::format(
@@ -330,6 +348,11 @@ const char* gather_program() {
 
 Result<Rendered> render_batch(const Workload& workload, const ResolvedCase& resolved) {
   return BatchRenderer(workload, resolved).render();
+}
+
+Result<Rendered> render_batch_run(const Workload& workload, const ResolvedCase& resolved,
+                                  const std::string& queue) {
+  return BatchRenderer(workload, resolved).render_run(queue);
 }
 
 }  // namespace muster::launch

@@ -16,6 +16,12 @@ namespace muster::launch {
 /// Errors: located, for what Batch does not take.
 Result<Rendered> render_batch(const Workload& workload, const catalog::ResolvedCase& resolved);
 
+/// The one job of a run: rendered/<model>.json, and the words of `aws batch submit-job` but for the
+/// definition, which has a revision only once it is registered. `queue`: goes before the
+/// manifest's. Errors: as above, and a queue that nobody names.
+Result<Rendered> render_batch_run(const Workload& workload, const catalog::ResolvedCase& resolved,
+                                  const std::string& queue);
+
 /// The Python program by which the nodes of a job find each other: arguments NODES RANK HOST PORT
 /// SECONDS; prints the addresses of all nodes, node 0 first.
 const char* gather_program();

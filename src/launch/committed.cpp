@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/document.h"
+#include "launch/dockerfile_blocks.h"
 #include "launch/render_workload.h"
 #include "launch/workload.h"
 
@@ -11,6 +12,24 @@ namespace muster::launch {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The Dockerfile of a case with the blocks that it shares with others; nothing to keep without
+/// any.
+Result<void> add_dockerfile(const catalog::ResolvedCase& resolved, const FileSystem& files,
+                            const fs::path& project, Kept& kept) {
+  const std::string& name = resolved.values.image.dockerfile;
+  if (name.empty()) return {};
+  const fs::path path = (resolved.file.parent_path() / name).lexically_normal();
+  const bool known = std::any_of(kept.files.begin(), kept.files.end(),
+                                 [&](const KeptFile& file) { return file.path == path; });
+  const auto text = files.read(path);
+  if (known || !text) return {};  // a file that is not there is for `muster validate` to say
+  auto filled = fill_blocks(*text, path.string(), files, project);
+  if (!filled) return filled.error();
+  if (filled->find("# >>> ") != std::string::npos)
+    kept.files.push_back({path, std::move(*filled), false});
+  return {};
+}
 
 void render_all_targets(const catalog::ResolvedCase& resolved, const facts::Facts& known,
                         const FileSystem& files, Kept& kept, Findings& findings) {
@@ -72,6 +91,8 @@ Result<Kept> kept_files(const FileSystem& files, const fs::path& project) {
     resolved->file = entry.file;
     ++kept.cases;
     render_all_targets(*resolved, *known, files, kept, findings);
+    if (auto added = add_dockerfile(*resolved, files, project, kept); !added)
+      findings.insert(findings.end(), added.findings().begin(), added.findings().end());
   }
   if (!findings.empty()) return Failure(std::move(findings));
   std::sort(kept.files.begin(), kept.files.end(),

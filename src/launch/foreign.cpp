@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "launch/batch.h"
 #include "launch/kubernetes.h"
 #include "launch/process_wrapper.h"
 #include "launch/render_workload.h"
@@ -121,6 +122,7 @@ Result<Rendered> render_foreign(Workload workload, const ResolvedCase& resolved,
                                 const ForeignPlace& place, const Machine& machine) {
   if (target == Target::kKubernetes || target == Target::kHyperpodEks)
     return render_foreign_kubernetes(std::move(workload), resolved, target);
+  if (target == Target::kBatch) return render_foreign_batch(std::move(workload), resolved, place);
   // The processes share the run's directory.
   const std::string wrapper = (place.run_directory / "rendered/process.sh").string();
   workload.wrapper = {{wrapper, false}};
@@ -158,6 +160,18 @@ Result<Rendered> render_foreign_kubernetes(Workload workload, const ResolvedCase
   rendered->command = kubectl_words(site);
   rendered->command.insert(rendered->command.end(), {"create", "-f", file});
   return rendered;
+}
+
+Result<Rendered> render_foreign_batch(Workload workload, const ResolvedCase& resolved,
+                                      const ForeignPlace& place) {
+  std::erase_if(workload.environment,
+                [](const auto& variable) { return variable.first == "PYTHONUNBUFFERED"; });
+  workload.environment.emplace_back("PYTHONUNBUFFERED", "1");
+  workload.wrapper = console_wrapper(console_script(resolved), false);
+  auto command = wrap_command(workload, resolved, workload.command, workload.wrapper);
+  if (!command) return command.error();
+  workload.command = std::move(*command);
+  return render_batch_run(workload, resolved, place.job_queue);
 }
 
 runs::Expectations foreign_expectations(const ResolvedCase& resolved) {

@@ -25,6 +25,7 @@ struct ForeignPlace {
   std::filesystem::path project;        ///< absolute; where the launcher starts
   std::filesystem::path venv;           ///< absolute; empty: the system's Python
   std::filesystem::path data;           ///< of a data set that the facts know; else empty
+  std::string job_queue;                ///< of Batch; empty: the manifest's
 };
 
 /// What a run of the case starts on `target`, each process with its wrapper. Error: what the
@@ -37,6 +38,11 @@ Result<Rendered> render_foreign(Workload workload, const catalog::ResolvedCase& 
 /// cluster.
 Result<Rendered> render_foreign_kubernetes(Workload workload, const catalog::ResolvedCase& resolved,
                                            Target target);
+
+/// The job definition of the case as one run registers it: every process writes to its node's
+/// stream, with its rank before each line.
+Result<Rendered> render_foreign_batch(Workload workload, const catalog::ResolvedCase& resolved,
+                                      const ForeignPlace& place);
 
 /// rendered/job.sh, which starts the launcher on this machine: once for each node of the case.
 Rendered render_foreign_local(const Workload& workload, const ForeignPlace& place,

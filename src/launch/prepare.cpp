@@ -5,7 +5,6 @@
 #include "launch/dataset.h"
 #include "launch/foreign.h"
 #include "launch/key_use.h"
-#include "launch/submission.h"
 #include "launch/variables.h"
 #include "launch/workload.h"
 #include "runs/run_store.h"
@@ -65,6 +64,9 @@ Result<Plan> plan_foreign(const RunRequest& request, const Prepared& prepared,
   place.project = request.project;
   place.venv = prepared.python.directory;
   if (prepared.dataset) place.data = dataset_path(request.project, *prepared.dataset);
+  if (const auto queue = request.environment.find("MUSTER_JOB_QUEUE");
+      queue != request.environment.end())
+    place.job_queue = queue->second;
   const Ground ground{directory.string(), request.project.string(), place.data.string(),
                       prepared.machine.cores};
   auto workload = plan_workload(prepared.resolved, request.target, prepared.known, id, ground);
@@ -147,11 +149,6 @@ Result<Job> draft(const RunRequest& request, const Prepared& prepared) {
 
 Result<Plan> plan_run(const RunRequest& request, const Prepared& prepared, const std::string& id,
                       const fs::path& directory) {
-  if (!is_submitted_to(request.target)) {
-    return failure("launch-target",
-                   std::string("muster run does not follow jobs on ") + to_string(request.target),
-                   "muster render case prints the files, to submit them by hand");
-  }
   if (is_foreign(prepared.resolved)) return plan_foreign(request, prepared, id, directory);
   const auto job = job_of(request, prepared, id, directory);
   if (!job) return job.error();

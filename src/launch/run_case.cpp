@@ -29,6 +29,7 @@ Refusal refuse(const Failure& failure, ExitCode code) {
 std::string package_of(const std::string& program) {
   if (program == "mpirun") return "openmpi-bin";
   if (program == "kubectl") return "kubernetes-client";
+  if (program == "aws") return "awscli";
   return "slurm-client";
 }
 

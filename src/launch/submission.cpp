@@ -2,10 +2,6 @@
 
 namespace muster::launch {
 
-bool is_submitted_to(Target target) {
-  return target != Target::kBatch;
-}
-
 std::unique_ptr<Submission> submission_for(Target target, const Seams& seams) {
   switch (target) {
     case Target::kLocal:
@@ -16,7 +12,7 @@ std::unique_ptr<Submission> submission_for(Target target, const Seams& seams) {
     case Target::kHyperpodEks:
       return kubernetes_submission(seams);
     case Target::kBatch:
-      return nullptr;
+      return batch_submission(seams);
   }
   return nullptr;
 }

@@ -68,15 +68,13 @@ class Submission {
   virtual Result<std::string> cancel(const runs::RunRecord& record) = 0;
 };
 
-/// Whether `muster run` submits to the target.
-bool is_submitted_to(Target target);
-
-/// Null where is_submitted_to() is false. `seams` must outlive it.
+/// Never null. `seams` must outlive it.
 std::unique_ptr<Submission> submission_for(Target target, const Seams& seams);
 
 // One for each target, in submission_<target>.cpp.
 std::unique_ptr<Submission> local_submission(const Seams& seams);
 std::unique_ptr<Submission> slurm_submission(const Seams& seams);
+std::unique_ptr<Submission> batch_submission(const Seams& seams);
 std::unique_ptr<Submission> kubernetes_submission(const Seams& seams);
 
 }  // namespace muster::launch

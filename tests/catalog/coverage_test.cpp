@@ -41,6 +41,7 @@ TEST(Coverage, AProfileThatTakesATargetAwayCountsForTheOthers) {
   const Coverage coverage =
       of(kGpu + "profiles: {bare: {targets: {kubernetes: null, batch: {}}}}\n");
   EXPECT_EQ(coverage.renders, (Names{"slurm", "kubernetes", "batch"}));
+  EXPECT_EQ(coverage.submits, coverage.renders);
   EXPECT_EQ(of(kGpu + "profiles: {two: {topology: {nodes: 2, accelerator: cpu}, targets: {local: "
                       "{}}}}\n")
                 .state(),
