@@ -2,7 +2,9 @@
 # Weights of Hugging Face as a checkpoint of Megatron: convert.sh HF_FOLDER OUT
 set -euo pipefail
 from=$1 to=$2
-name=$(basename "$from" | tr '[:upper:]' '[:lower:]')
+# Slime's names: Qwen3-4B is in qwen3-4B.sh.
+name=$(basename "$from")
+name=${name,}
 if [ -e "$to/latest_checkpointed_iteration.txt" ]; then
   echo "$to is there already"
   exit 0
