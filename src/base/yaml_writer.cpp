@@ -12,8 +12,8 @@ namespace {
 
 // Words that some YAML reader takes for something other than text.
 bool is_reserved(std::string_view text) {
-  static constexpr std::array<std::string_view, 9> kWords = {"null", "~",  "true", "false", "yes",
-                                                             "no",   "on", "off",  ""};
+  static constexpr std::array<std::string_view, 11> kWords = {
+      "null", "~", "true", "false", "yes", "no", "on", "off", "y", "n", ""};
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return std::tolower(c); });

@@ -27,7 +27,7 @@ struct KubePath {
 
 // kubectl reads YAML 1.1, where these words are booleans.
 bool is_old_boolean(const std::string& text) {
-  static constexpr std::array<std::string_view, 4> kWords = {"yes", "no", "on", "off"};
+  static constexpr std::array<std::string_view, 6> kWords = {"yes", "no", "on", "off", "y", "n"};
   if (text.size() > 3) return false;
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),

@@ -265,6 +265,13 @@ RC_GTEST_PROP(JsonProperty, AcceptsExactlyWhatNlohmannAccepts, ()) {
   RC_ASSERT(duplicate || parsed.ok() == nlohmann::json::accept(text));
 }
 
+TEST(YamlWriter, QuotesWhatReadersOfYaml11TakeForABoolean) {
+  for (const char* word : {"y", "Y", "n", "N", "yes", "No", "on", "OFF", "true"})
+    EXPECT_EQ(to_yaml(Node::mapping({{"k", {}, Node::scalar(word, true, {})}}, {})),
+              std::string("k: \"") + word + "\"\n");
+  EXPECT_EQ(to_yaml(Node::mapping({{"k", {}, Node::scalar("yam", true, {})}}, {})), "k: yam\n");
+}
+
 RC_GTEST_PROP(YamlProperty, ReadsBackWhatIsWritten, ()) {
   const nlohmann::json value = arbitrary_json(3);
   const auto node = parse_json(value.dump(), "f");

@@ -149,7 +149,8 @@ TEST_F(KubernetesFollow, AStopIsPassedOn) {
 TEST_F(KubernetesFollow, ALogThatCantBeReadOrKeptIsSaid) {
   objects_ = {object(conditions("Complete"))};
   pods_ = {R"({"phase":"Succeeded"})"};
-  processes_.answer("kubectl logs", said("", 1, "Error from server (Forbidden): no logs for you\n"));
+  processes_.answer("kubectl logs",
+                    said("", 1, "Error from server (Forbidden): no logs for you\n"));
   EXPECT_NE(follow().detail.find("its logs could not be read: kubectl logs: no logs for you"),
             std::string::npos);
   processes_.answer("kubectl logs", said("[pod/x-0/c] 2026-11-30T17:00:00Z hello\n"));

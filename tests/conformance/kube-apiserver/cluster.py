@@ -63,7 +63,7 @@ class Cluster:
                     '--token-auth-file=tokens', '--authorization-mode=RBAC', '--service-cluster-ip-range=10.96.0.0/16',
                     '--service-account-issuer=https://kubernetes.default', '--service-account-key-file=%s' % key,
                     '--service-account-signing-key-file=%s' % key, '--allow-privileged')
-        self.wait_for(self.ready, 60, 'the API server')
+        self.wait_for(self.ready, 180, 'the API server')
         self.launch(self.programs / 'kube-controller-manager', '--kubeconfig=%s' % self.kubeconfig,
                     '--service-account-private-key-file=%s' % key, '--use-service-account-credentials=false',
                     '--leader-elect=false', '--bind-address=127.0.0.1', '--secure-port=%d' % manager,
@@ -73,7 +73,7 @@ class Cluster:
         self.launch(self.programs / 'kube-scheduler', '--kubeconfig=%s' % self.kubeconfig, '--leader-elect=false',
                     '--bind-address=127.0.0.1', '--secure-port=%d' % scheduler, '--cert-dir=%s' % (self.state / 'scheduler'))
         # Pods are refused until their namespace has its account.
-        self.wait_for(lambda: self.kubectl('get', 'serviceaccount', 'default', check=False).returncode == 0, 60,
+        self.wait_for(lambda: self.kubectl('get', 'serviceaccount', 'default', check=False).returncode == 0, 180,
                       'the controller manager')
 
     def stop(self):

@@ -167,19 +167,19 @@ def scheduling(cluster, muster, instances):
         pods = json.loads(cluster.kubectl('get', 'pods', '-o', 'json').stdout)['items']
         return [p['spec'].get('nodeName') for p in pods]
 
-    wait_until(lambda: len(placed()) == nodes and all(placed()), 60, 'all %d pods of %s are scheduled' % (nodes, main.name))
+    wait_until(lambda: len(placed()) == nodes and all(placed()), 180, 'all %d pods of %s are scheduled' % (nodes, main.name))
     where = placed()
     expect(len(set(where)) == nodes, 'each pod of %s has a node of its own' % main.name, where)
     cluster.kubectl('delete', '--cascade=foreground', '--wait=false', '-f', str(main))
     # No kubelet ends them.
     for pod in cluster.kubectl('get', 'pods', '-o', 'name').stdout.split():
         cluster.kubectl('delete', pod, '--force', '--grace-period=0', check=False)
-    wait_until(lambda: not placed(), 60, 'the pods are gone')
+    wait_until(lambda: not placed(), 120, 'the pods are gone')
 
     process = muster.start('run', name, '--target', 'kubernetes', '--set', 'topology.nodes=%d' % (nodes + 1), '--set', 'steps=null',
-                           '--start-timeout', '15', '-o', 'json')
+                           '--start-timeout', '30', '-o', 'json')
     words = wait_until(lambda: process.poll() is None and muster.runs.exists() and
-                       re.search('Insufficient nvidia.com/gpu', muster.run('status')[1]) and muster.run('status')[1], 60,
+                       re.search('Insufficient nvidia.com/gpu', muster.run('status')[1]) and muster.run('status')[1], 120,
                        'muster status shows why a pod waits')
     print('muster status: %s' % (words or '').strip())
     deleter = subprocess.Popen(['sh', '-c', 'while kill -0 %d 2>/dev/null; do for p in $(kubectl get pods -o name --field-selector '
@@ -227,10 +227,12 @@ def runs_end_to_end(cluster, muster, instances, state):
         kubelet.environment['FAKE_STEPS_APART'] = '5'
         for how, wanted in (('cancel', 4), ('interrupt', 130)):
             process = muster.start(*arguments)
-            wait_until(lambda: process.poll() is not None or 'Loss' in muster.run('logs', '--rank', '0')[1], 60,
+            wait_until(lambda: process.poll() is not None or (muster.last()['state'] == 'running' and
+                                                              'Loss' in muster.run('logs', '--rank', '0')[1]), 120,
                        'muster logs shows the log of a pod that runs')
             status = muster.last()
-            expect(status['kubernetes']['state'] == 'active' and len(status['kubernetes']['pods']) == 2, 'muster status sees two pods', status)
+            job = status.get('kubernetes', {})
+            expect(job.get('state') == 'active' and len(job.get('pods', [])) == 2, 'muster status sees two pods', status)
             if how == 'cancel':
                 expect(muster.run('cancel', 'last')[0] == 0, 'muster cancel from another process ends the run')
             else:
