@@ -247,7 +247,7 @@ def runs_end_to_end(cluster, muster, instances, state):
 
 
 def main():
-    programs, state, muster = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), str(pathlib.Path(sys.argv[3]).resolve())
+    programs, state, muster = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), str(pathlib.Path(sys.argv[3]).resolve())
     instances = {i['name']: i for i in yaml.safe_load((ROOT / 'facts/instances.yaml').read_text())['instances']}
     began = time.monotonic()
     with Cluster(programs, state) as cluster:
