@@ -48,9 +48,12 @@ std::string effect(const catalog::ResolvedCase& value, Target target) {
                       e.checkpoint_reloads, e.transport);
   text += number(e.eval_loss_min) + number(e.eval_loss_max) + number(e.mfu_min) +
           number(e.tokens_per_second_min);
-  // What `muster run` itself holds a job to while it follows it.
+  // What `muster run` itself holds a job to while it follows it, and where it submits it.
   if (const auto& hang = value.values.resilience.hang)
     text += fmt::format("{} {} ", hang->start, hang->period);
+  const auto& targets = value.values.targets;
+  if (target == Target::kKubernetes && targets.kubernetes) text += targets.kubernetes->context;
+  if (target == Target::kHyperpodEks && targets.hyperpod_eks) text += targets.hyperpod_eks->context;
   text += fmt::format("{} {} {} {} {}", e.stragglers, e.straggler_ratio, e.straggler_mads,
                       value.values.expect.timeout, value.values.expect.pattern);
   return text;
