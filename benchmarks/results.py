@@ -1,4 +1,4 @@
-"""docs/results.md from the JSON of benchmarks/train.sh: `python3 benchmarks/results.py [train.json] > docs/results.md`."""
+"""docs/results.md from the JSON of the benchmarks in results/: `python3 benchmarks/results.py [train.json] > docs/results.md`."""
 
 import json
 import pathlib
@@ -50,6 +50,34 @@ FLOPs of a step: `{work['flops']}`. The bound: {result['bound']}
 """
 
 
+def kubernetes(result):
+    """The section on checking Kubernetes objects."""
+    machine, work = result["machine"], result["workload"]
+    lines = ["| run | objects | seconds | objects/s | objects per processor second | MB/s | ratio to the peer |",
+             "|---|---:|---:|---:|---:|---:|---:|"]
+    for name, row in result["rows"].items():
+        ratio = f"{row['speed_ratio']:.1f}×" if "speed_ratio" in row else ""
+        lines.append(f"| {name} | {row['objects']} | {row['seconds']:.2f} | {row['objects_per_second']:.0f} "
+                     f"| {row['objects_per_processor_second']:.0f} | {row['bytes_per_second'] / 1e6:.1f} | {ratio} |")
+    lines += ["", "| bar | measured | wanted | |", "|---|---:|---:|---|"]
+    for bar in result["bars"]:
+        lines.append(f"| {bar['name']} | {bar['value']:.2f} | {bar['limit']} | {bar['outcome']} |")
+    body = "\n".join(lines)
+    return f"""
+# Checking Kubernetes objects, side by side with kubeconform
+
+Measured on {result['date']} by `benchmarks/kubernetes.sh`: {machine['processor']}, {machine['processors']} processors, load
+{machine['load_before']:.1f} before it; kubeconform {result['versions']['kubeconform']} with the schemas of Kubernetes
+{result['versions']['schemas']}, {work['threads']} threads each; medians of {work['rounds']} rounds in turns. The peer knows the core kinds
+only; times are those of whole processes.
+
+{body}
+"""
+
+
 if __name__ == "__main__":
     source = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "results" / "train.json"
     sys.stdout.write(page(json.loads(source.read_text())))
+    objects = source.parent / "kubernetes.json"
+    if objects.exists():
+        sys.stdout.write(kubernetes(json.loads(objects.read_text())))
