@@ -18,14 +18,18 @@ using catalog::ResolvedCase;
 constexpr const char* kSpawn =
     "export WORLD_SIZE=$(($1 * $2)) MASTER_ADDR=$4 MASTER_PORT=$5\n"
     "export JAX_NUM_PROCESSES=$WORLD_SIZE JAX_COORDINATOR_ADDRESS=$4:$5\n"
-    "processes=$2 first=$(($3 * $2))\n"
+    "processes=$2 first=$(($3 * $2)) pids=()\n"
     "shift 5\n"
     "for ((i = 0; i < processes; i++)); do\n"
     "  RANK=$((first + i)) JAX_PROCESS_ID=$((first + i)) LOCAL_RANK=$i \"$@\" &\n"
+    "  pids+=($!)\n"
     "done\n"
+    "# 127 is also what bash says when all have ended already.\n"
     "for ((i = 0; i < processes; i++)); do\n"
-    "  wait -n || { code=$?; kill $(jobs -p) 2>/dev/null; wait; exit $code; }\n"
-    "done";
+    "  wait -n || { code=$?; [ $code = 127 ] && [ -z \"$(jobs -pr)\" ] && break\n"
+    "    kill $(jobs -p) 2>/dev/null; wait; exit $code; }\n"
+    "done\n"
+    "for pid in \"${pids[@]}\"; do wait \"$pid\" || exit; done";
 
 /// deepspeed reads how many nodes there are from a host file, and with --no_ssh nothing else.
 constexpr const char* kWithHostFile =
