@@ -60,6 +60,8 @@ const std::vector<ManifestKind>& manifest_kinds() {
        facts_findings<facts::check_log_patterns>},
       {"Models", "models.schema.json", "Muster models", facts::models_schema,
        facts_findings<facts::check_models>},
+      {"PerformanceFloors", "floors.schema.json", "Muster performance floors",
+       facts::performance_schema, facts_findings<facts::check_performance>},
       {"Registries", "registries.schema.json", "Muster registries", facts::registries_schema,
        facts_findings<facts::check_registries>},
       {"SlurmOptions", "slurm-options.schema.json", "Muster options of Slurm",

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/document.h"
+#include "cli/kind_benchmarks.h"
 #include "cli/kind_cases.h"
 #include "cli/kind_facts.h"
 #include "cli/kind_runs.h"
@@ -32,9 +33,6 @@ Result<Shown> no_architecture(const Context&, const std::string& name) {
 Result<Shown> no_image(const Context&, const std::string& name) {
   return none_called("image", "images", name);
 }
-Result<Shown> no_benchmark(const Context&, const std::string& name) {
-  return none_called("benchmark", "benchmarks", name);
-}
 Result<Shown> no_check(const Context&, const std::string& name) {
   return none_called("check", "checks", name);
 }
@@ -53,7 +51,8 @@ const std::vector<Kind>& kinds() {
       {"architectures", "architecture", "reference architectures", kNames, nothing,
        no_architecture},
       {"images", "image", "machine and container images", kNames, nothing, no_image},
-      {"benchmarks", "benchmark", "micro-benchmarks", kNames, nothing, no_benchmark},
+      {"benchmarks", "benchmark", "micro-benchmarks whose output is read", benchmark_columns(),
+       list_benchmarks, show_benchmark},
       {"checks", "check", "environment and node checks", kNames, nothing, no_check},
       {"dashboards", "dashboard", "dashboards and alert rules", kNames, nothing, no_dashboard},
       {"instances", "instance", "instance types and their hardware", instance_columns(),

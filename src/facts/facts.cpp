@@ -38,6 +38,7 @@ Result<Facts> load_facts(const FileSystem& files, const std::filesystem::path& r
   load(files, root, "versions.yaml", load_floors, facts.floors, findings);
   load(files, root, "end-of-life.yaml", load_end_of_life, facts.end_of_life, findings);
   load(files, root, "environment.yaml", load_environment, facts.environment, findings);
+  load(files, root, "floors.yaml", load_performance, facts.performance, findings);
   load(files, root, "registries.yaml", load_registries, facts.public_accounts, findings);
   load(files, root, "slurm-options.yaml", load_slurm_options, facts.slurm, findings);
   if (!findings.empty()) return Failure(std::move(findings));

@@ -14,6 +14,7 @@
 #include "facts/environment.h"
 #include "facts/instances.h"
 #include "facts/models.h"
+#include "facts/performance.h"
 #include "facts/registries.h"
 #include "facts/slurm.h"
 #include "facts/versions.h"
@@ -28,6 +29,7 @@ struct Facts {
   EnvironmentRules environment;
   SlurmOptions slurm;
   EndOfLife end_of_life;
+  std::vector<PerformanceFloor> performance;
   PublicAccounts public_accounts;
 };
 
@@ -43,6 +45,7 @@ const Schema& datasets_schema();
 const Schema& end_of_life_schema();
 const Schema& environment_schema();
 const Schema& models_schema();
+const Schema& performance_schema();
 const Schema& log_patterns_schema();
 const Schema& registries_schema();
 const Schema& slurm_options_schema();
@@ -54,6 +57,7 @@ Findings check_datasets(const Node& document);
 Findings check_end_of_life(const Node& document);
 Findings check_environment(const Node& document);
 Findings check_models(const Node& document);
+Findings check_performance(const Node& document);
 Findings check_log_patterns(const Node& document);
 Findings check_registries(const Node& document);
 Findings check_slurm_options(const Node& document);

@@ -49,22 +49,39 @@ std::size_t srun_prefix(std::string_view text) {
   return text.substr(end, 2) == ": " ? end + 2 : 0;
 }
 
-/// "[1,0]<stdout>:" of mpirun --tag-output.
+/// "[1,0]<stdout>:" of mpirun --tag-output; "[node1:4211,0]<stdout>:" of Open MPI 5.
 std::size_t mpirun_prefix(std::string_view text, std::optional<int>& rank) {
   if (!text.starts_with('[')) return 0;
-  const std::size_t job = digits_at(text, 1);
-  if (job == 0 || text.substr(1 + job, 1) != ",") return 0;
-  const std::size_t digits = digits_at(text, job + 2);
-  const std::size_t end = job + 2 + digits;
+  const std::size_t comma = text.find(',');
+  if (comma == std::string_view::npos || comma < 2) return 0;
+  const std::string_view job = text.substr(1, comma - 1);
+  if (job.find_first_of(" []<>") != std::string_view::npos) return 0;
+  const bool is_number = digits_at(job, 0) == job.size();
+  const std::size_t colon = job.rfind(':');
+  const bool is_process = colon != std::string_view::npos && colon > 0 &&
+                          digits_at(job, colon + 1) + colon + 1 == job.size() &&
+                          colon + 1 < job.size();
+  if (!is_number && !is_process) return 0;
+  const std::size_t digits = digits_at(text, comma + 1);
+  const std::size_t end = comma + 1 + digits;
   if (digits == 0) return 0;
   for (const std::string_view stream : {"]<stdout>:", "]<stderr>:", "]<stddiag>:"}) {
     if (text.substr(end, stream.size()) != stream) continue;
     int value = 0;
-    std::from_chars(text.data() + job + 2, text.data() + end, value);
+    std::from_chars(text.data() + comma + 1, text.data() + end, value);
     rank = value;
     return end + stream.size();
   }
   return 0;
+}
+
+/// The prefix without brackets, colons, blanks and the stream's name: what tells sources apart.
+std::string source_of(std::string_view prefix) {
+  const std::size_t from = std::min(prefix.find_first_not_of(" ["), prefix.size());
+  const std::size_t to = prefix.find_first_of("]<", from);
+  std::string_view name = prefix.substr(from, to == std::string_view::npos ? to : to - from);
+  while (name.ends_with(' ') || name.ends_with(':')) name.remove_suffix(1);
+  return std::string(name);
 }
 
 /// "[default0]:" of torchrun --tee, "[rank0]:" of newer ones, "[pod/NAME/CONTAINER] " of kubectl.
@@ -101,6 +118,7 @@ PlainLine plain_line(std::string_view line) {
     if (skip == 0) skip = bracket_prefix(rest);
     if (skip == 0) skip = srun_prefix(rest);
     if (skip == 0) break;
+    plain.source += (plain.source.empty() ? "" : " ") + source_of(rest.substr(0, skip));
     rest.remove_prefix(skip);
   }
   plain.text = rest;

@@ -20,10 +20,14 @@ struct PlainLine {
   /// Of a rank: mpirun's "[1,0]<stdout>:". srun's "3: " and torchrun's "[default0]:" say a task and
   /// a local rank, which are taken away but mean no rank of their own.
   std::optional<int> rank;
+  /// Whose line it is, as the prefixes say: "1,0", "3", "pod/NAME/CONTAINER"; several joined by
+  /// blanks. Lines of one source are in order; those of two may be mixed. Empty: no prefix.
+  std::string source;
 };
 
 /// Takes away colours and other control characters, and the prefixes of srun -l, mpirun
-/// --tag-output, torchrun --tee and kubectl logs --prefix, also one within another.
+/// --tag-output (Open MPI 4 and 5), torchrun --tee and kubectl logs --prefix, also one within
+/// another.
 PlainLine plain_line(std::string_view line);
 
 /// A number as logs write it: 22,938; 2.05K; 1.5E-05; nan; -inf. Nothing: not a number.

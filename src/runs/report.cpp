@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "runs/report_assets.h"
+#include "runs/report_bench.h"
 #include "runs/report_series.h"
 
 namespace muster::runs {
@@ -60,15 +61,14 @@ json chart_data(const Chart& chart) {
     lines.push_back(
         {{"label", line.label}, {"points", line.points}, {"values", std::move(values)}});
   }
-  return {{"title", chart.title},
-          {"unit", chart.unit},
-          {"from_zero", chart.from_zero},
-          {"steps", chart.steps},
+  return {{"title", chart.title},         {"unit", chart.unit},
+          {"from_zero", chart.from_zero}, {"x", chart.x},
+          {"log_x", chart.log_x},         {"steps", chart.steps},
           {"lines", std::move(lines)}};
 }
 
 std::string chart_table(const Chart& chart) {
-  std::string head = "<th scope=\"col\">step</th>";
+  std::string head = fmt::format("<th scope=\"col\">{}</th>", escape_html(chart.x));
   for (const Chart::Line& line : chart.lines) {
     head += fmt::format("<th scope=\"col\">{}</th>", escape_html(line.label));
   }
@@ -100,9 +100,9 @@ std::string charts_section(const std::vector<Chart>& charts) {
         escape_html(chart.title + (chart.unit.empty() ? "" : " (" + chart.unit + ")"));
     out += fmt::format(
         "<figure><figcaption>{0}</figcaption><div class=\"chart\" role=\"img\" aria-label=\"{0} by "
-        "step; the figures are in the table below\">"
+        "{3}; the figures are in the table below\">"
         "<script type=\"application/json\">{1}</script></div>{2}</figure>\n",
-        caption, json_in_script(chart_data(chart)), chart_table(chart));
+        caption, json_in_script(chart_data(chart)), chart_table(chart), escape_html(chart.x));
   }
   return out + "</div>";
 }
@@ -263,8 +263,15 @@ std::string run_section(const ReportRun& run, const Series& series) {
       escape_html(facts(record)), escape_html(times(record)),
       record.note.empty() ? "" : "<p>" + escape_html(record.note) + "</p>");
   out += "<h3>Checks</h3>" + checks_section(run);
-  out += "<h3>Figures</h3>" + tiles(series) + charts_section(series.charts);
-  out += "<h3>Ranks</h3>" + ranks_section(series);
+  if (run.bench.is_object()) {
+    out += "<h3>Bandwidth</h3>";
+    const auto charts = bench_charts(run.bench);
+    out += charts.empty() ? "<p class=\"none\">No rate was recorded.</p>" : charts_section(charts);
+    out += pair_matrix(run.bench);
+  } else {
+    out += "<h3>Figures</h3>" + tiles(series) + charts_section(series.charts);
+    out += "<h3>Ranks</h3>" + ranks_section(series);
+  }
   out += "<h3>Environment</h3>" + environment_section(run);
   out += "<h3>Files</h3>" + files_section(run);
   return out + "</section>\n";

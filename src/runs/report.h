@@ -23,6 +23,7 @@ struct ReportRun {
   Verdict verdict;  ///< as verdict.json holds it; empty: not judged yet
   std::vector<RankEvents> ranks;
   nlohmann::json versions, topology, environment;
+  nlohmann::json bench;  ///< of a benchmark: records, references, pairs (bench.json)
   std::string manifest;
   std::vector<Checksum> files;  ///< as checksums.sha256 lists them
 };

@@ -73,7 +73,8 @@ Result<ReportRun> load_report_run(const RunRecord& record) {
   const fs::path& directory = record.directory;
   for (const auto& [name, into] : {std::pair{"versions.json", &run.versions},
                                    {"topology.json", &run.topology},
-                                   {"environment.json", &run.environment}}) {
+                                   {"environment.json", &run.environment},
+                                   {"bench.json", &run.bench}}) {
     auto value = read_json(directory / name);
     if (!value) {
       return value.error();

@@ -23,6 +23,8 @@ struct Chart {
   std::vector<long long> steps;
   std::vector<Line> lines;
   bool from_zero = false;  ///< read by size, not by change: the axis begins at nought
+  std::string x = "step";  ///< what `steps` are
+  bool log_x = false;      ///< sizes: each step is twice the one before
 };
 
 /// A rank's medians over the steps of its last attempt but the first one.

@@ -64,6 +64,15 @@ TEST(PlainLine, TakesAwayWhatLaunchersPutAround) {
       {"[1,", "[1,"},
   };
   for (const auto& [line, text] : cases) EXPECT_EQ(plain_line(line).text, text) << line;
+  const auto newer = plain_line("[node1:4211,3]<stdout>:loss 1");
+  EXPECT_EQ(newer.text, "loss 1");
+  EXPECT_EQ(newer.rank, 3);
+  EXPECT_EQ(newer.source, "node1:4211,3");
+  EXPECT_EQ(plain_line("[1,5]<stderr>:loss 1").source, plain_line("[1,5]<stdout>:loss 1").source);
+  EXPECT_EQ(plain_line(" 12: loss 1").source, "12");
+  EXPECT_EQ(plain_line("[pod/w-0/train] loss 1").source, "pod/w-0/train");
+  EXPECT_TRUE(plain_line("loss 1").source.empty());
+  EXPECT_EQ(plain_line("[a b:1,2]<stdout>:x").text, "[a b:1,2]<stdout>:x");
   const auto mpi = plain_line("[1,5]<stdout>:loss 1");
   EXPECT_EQ(mpi.text, "loss 1");
   EXPECT_EQ(mpi.rank, 5);

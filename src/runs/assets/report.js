@@ -13,6 +13,14 @@
     return String(Number(value.toPrecision(4)));
   };
 
+  const bytes = (value) => {
+    if (value == null) return "";
+    for (const unit of ["B", "KiB", "MiB", "GiB"]) {
+      if (value < 1024 || unit === "GiB") return Number(value.toPrecision(4)) + " " + unit;
+      value /= 1024;
+    }
+  };
+
   function draw(element, chart) {
     const style = getComputedStyle(document.documentElement);
     const ink = style.getPropertyValue("--soft").trim();
@@ -36,15 +44,15 @@
       width: element.clientWidth,
       height: 220,
       scales: {
-        x: { time: false },
+        x: chart.log_x ? { time: false, distr: 3, log: 2 } : { time: false },
         // Rates and times are read by their size, so their axis begins at nought; a loss by its change.
         y: chart.from_zero ? { range: (plot, low, high) => uPlot.rangeNum(Math.min(0, low), high || 1, 0.1, true) } : {},
       },
       axes: [
-        { ...axis, space: 60, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 2e4, 5e4, 1e5, 1e6] },
+        chart.log_x ? { ...axis, space: 60, values: (plot, splits) => splits.map(bytes) } : { ...axis, space: 60, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 2e4, 5e4, 1e5, 1e6] },
         { ...axis, size: 64, values: (plot, splits) => splits.map(short) },
       ],
-      series: [{ label: "step" }, ...series],
+      series: [{ label: chart.x }, ...series],
     }, [chart.steps, ...chart.lines.map((line) => line.values)], element);
   }
 
