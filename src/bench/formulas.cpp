@@ -116,6 +116,26 @@ std::optional<double> plateau(const std::vector<std::pair<double, double>>& poin
   return runs::median(std::move(high));
 }
 
+double window_rate(double size, int window, int iterations, double seconds, int pairs,
+                   bool both_directions) {
+  return size * window * iterations / seconds / 1e6 * pairs * (both_directions ? 2 : 1);
+}
+
+double message_rate(double megabytes_per_second, double size) {
+  return 1e6 * megabytes_per_second / size;
+}
+
+double one_way_latency(double seconds, int iterations) {
+  return seconds * 1e6 / (2.0 * iterations);
+}
+
+std::optional<double> nvshmem_busbw(std::string_view operation, double size, int pes,
+                                    double microseconds) {
+  const auto factor = bus_factor(operation, pes);
+  if (!factor) return std::nullopt;
+  return algbw(is_share_of_others(operation) ? size * pes : size, microseconds) * *factor;
+}
+
 double token_bytes(Payload payload, int hidden) {
   const double scales = static_cast<double>(hidden) / kScaleBlock * kScaleBytes;
   switch (payload) {
@@ -161,6 +181,15 @@ double rdma_dispatch_bytes(const std::vector<std::vector<int>>& selections, int 
     total += static_cast<double>(nodes.size()) * token_bytes(Payload::kBf16, hidden);
   }
   return total;
+}
+
+double garden_dispatch_bytes(int tokens, int top_k, int hidden, double value_bytes, int scales,
+                             double scale_bytes) {
+  return static_cast<double>(tokens) * top_k * (hidden * value_bytes + scales * scale_bytes);
+}
+
+double garden_combine_bytes(int tokens, int top_k, int hidden, double value_bytes) {
+  return static_cast<double>(tokens) * top_k * hidden * value_bytes;
 }
 
 double expected_nodes(int experts, int nodes, int top_k) {

@@ -44,6 +44,25 @@ std::optional<double> half_peak_size(const std::vector<std::pair<double, double>
 /// Median of the rates within 5 % of the peak. Nothing for no points.
 std::optional<double> plateau(const std::vector<std::pair<double, double>>& points);
 
+// Point to point, as OSU and NVSHMEM count it.
+
+/// MB/s of 10^6 bytes of OSU's windows: size x window x iterations / seconds, of all pairs; twice
+/// that when both directions are counted.
+double window_rate(double size, int window, int iterations, double seconds, int pairs = 1,
+                   bool both_directions = false);
+
+/// Messages a second of such a rate.
+double message_rate(double megabytes_per_second, double size);
+
+/// Microseconds one way of a ping-pong: its time over twice its iterations.
+double one_way_latency(double seconds, int iterations);
+
+/// Bus bandwidth of NVSHMEM's collectives, whose size is that of one PE's part: alltoall, fcollect
+/// (all_gather) and reduce_scatter move all parts, (n-1)/n of them between PEs; a reduction
+/// 2(n-1)/n, a broadcast 1.
+std::optional<double> nvshmem_busbw(std::string_view operation, double size, int pes,
+                                    double microseconds);
+
 // Expert parallelism: what dispatch and combine move.
 
 enum class Payload { kBf16, kFp8, kLogfmt10 };
@@ -67,6 +86,11 @@ double low_latency_total(const std::vector<std::vector<int>>& selections, double
 /// experts are on, its own included, times the token in bf16. `experts_per_node` above 0.
 double rdma_dispatch_bytes(const std::vector<std::vector<int>>& selections, int experts_per_node,
                            int hidden);
+
+/// What pplx-garden counts: every token to every one of its experts.
+double garden_dispatch_bytes(int tokens, int top_k, int hidden, double value_bytes, int scales,
+                             double scale_bytes);
+double garden_combine_bytes(int tokens, int top_k, int hidden, double value_bytes);
 
 /// Distinct nodes a token's top-k of E experts touches on average when all are equally likely,
 /// E/N of them on each of N nodes: N (1 - C(E - E/N, k) / C(E, k)).

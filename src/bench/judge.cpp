@@ -27,7 +27,7 @@ bool can_check(const Run& run) {
          run.tool != "pplx-garden";
 }
 
-/// A rate of one pair, and between whom.
+/// A rate of one pair, and between whom; of one rank when there is no other.
 struct Pair {
   std::string from, to;
   double rate = 0;
@@ -43,7 +43,12 @@ void add_matrix_pairs(const Log& log, PairGroups& groups) {
   for (const Run& run : log.runs) {
     for (const Record& record : run.records) {
       const auto rate = rate_of(record);
-      if (!rate || !finds(pair_form, record.variant, match)) continue;
+      if (!rate) continue;
+      if (record.variant.starts_with("rank ") && record.variant.find("->") == std::string::npos) {
+        groups[fmt::format("{}/{}/ranks", log.file, record.operation)].push_back(
+            {record.operation + " of " + record.variant, {}, *rate, place(log, record.line)});
+      }
+      if (!finds(pair_form, record.variant, match)) continue;
       groups[fmt::format("{}/{}/{}", log.file, record.operation, record.size.value_or(0))]
           .push_back({std::string(group(match, 1)), std::string(group(match, 2)), *rate,
                       place(log, record.line)});
@@ -202,15 +207,16 @@ void check_pairs(const std::vector<Log>& logs, const JudgeOptions& options, Verd
     for (const Pair& pair : pairs) {
       if (pair.rate >= middle * (1 - options.pair_tolerance) || pair.rate >= middle - 5 * spread)
         continue;
-      slow.push_back(fmt::format("{} and {}: {:.4g} GB/s, the median pair {:.4g} ({})", pair.from,
-                                 pair.to, pair.rate, middle, pair.where));
+      slow.push_back(fmt::format("{}: {:.4g} GB/s, the median {:.4g} ({})",
+                                 pair.to.empty() ? pair.from : pair.from + " and " + pair.to,
+                                 pair.rate, middle, pair.where));
     }
   }
   if (!slow.empty()) {
     verdict.add("pairs", Outcome::kFail, fmt::format("slow: {}", fmt::join(slow, "; ")));
   } else if (judged > 0) {
     verdict.add("pairs", Outcome::kPass,
-                fmt::format("{} pairs, none more than {:.0f} % below the median", judged,
+                fmt::format("{} pairs or ranks, none more than {:.0f} % below the median", judged,
                             100 * options.pair_tolerance));
   }
 }

@@ -287,8 +287,8 @@ nlohmann::ordered_json reference_lines(const std::vector<Log>& logs, const Judge
           const auto ceiling =
               ceiling_of(*references.instance, record.operation, *nodes, ranks.value_or(0));
           if (ceiling) {
-            const auto label =
-                fmt::format("ceiling of {} ({})", references.instance->name, ceiling->how);
+            const auto label = fmt::format("ceiling of a ring on {} ({})",
+                                           references.instance->name, ceiling->how);
             lines[{record.operation, label}][*record.size] = ceiling->ring;
           }
           if (references.floors != nullptr) {

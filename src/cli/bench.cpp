@@ -111,7 +111,11 @@ void judge(Context& context, const JudgeRequest& request) {
     std::vector<std::string> texts;
     for (const std::string& path : request.logs)
       texts.push_back(context.files.read(context.directory / path).value());
-    record_bench(context, {"bench/judge", options.nodes.value_or(1), verdict, data, texts});
+    const bool any = !logs->empty() && !logs->front().runs.empty();
+    const auto nodes = any ? bench::nodes_of(logs->front().runs[0]) : options.nodes;
+    const auto ranks = any ? bench::ranks_of(logs->front().runs[0]) : options.expect_ranks;
+    record_bench(context, {"bench/judge", nodes.value_or(1), ranks.value_or(nodes.value_or(1)),
+                           verdict, data, texts});
   }
   if (context.exit_code == kExitOk) context.exit_code = exit_code(verdict.outcome());
 }

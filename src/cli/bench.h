@@ -25,7 +25,7 @@ Result<std::vector<bench::Log>> read_logs(const Context& context,
 /// runs`, `show run` and `report` know it.
 struct BenchRecord {
   std::string name;  ///< bench/hunt, bench/sniff, bench/judge
-  int nodes = 1;
+  int nodes = 1, ranks = 1;
   Verdict verdict;
   nlohmann::ordered_json data;       ///< logs, references, pairs
   std::vector<std::string> outputs;  ///< logs/output-0000.log …; secrets are taken out

@@ -197,7 +197,8 @@ void finish_hunt(Context& context, const HuntRequest& request,
   output.text = text;
   if (!request.no_record && request.from.empty()) {
     bench_data["logs"] = Json::array();
-    record_bench(context, {"bench/hunt", static_cast<int>(names.size()), verdict, bench_data,
+    const int nodes = static_cast<int>(names.size());
+    record_bench(context, {"bench/hunt", nodes, nodes * request.ranks_per_node, verdict, bench_data,
                            outcome.outputs});
   }
   context.print(output);

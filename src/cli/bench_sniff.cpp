@@ -89,7 +89,14 @@ bool probe(Context& context, const SniffRequest& request, std::chrono::milliseco
   Json data = Json::object();
   data["logs"] = Json::array({bench::to_json(log)});
   data["references"] = bench::reference_lines({log}, options, references);
-  record_bench(context, {kSniff, 1, verdict, data, {output}, request.name});
+  const bool any = !log.runs.empty();
+  record_bench(context, {kSniff,
+                         any ? bench::nodes_of(log.runs[0]).value_or(1) : 1,
+                         any ? bench::ranks_of(log.runs[0]).value_or(1) : 1,
+                         verdict,
+                         data,
+                         {output},
+                         request.name});
   worst = std::max(worst, verdict.outcome());
   if (!context.quiet) {
     context.err << verdict_text(fmt::format("probe {}", request.name), verdict, 0,
@@ -153,7 +160,7 @@ void record_bench(Context& context, const BenchRecord& record) {
   spec.target = "local";
   spec.profile = record.profile;
   spec.nodes = record.nodes;
-  spec.world = record.nodes;
+  spec.world = record.ranks;
   spec.command = context.command_line;
   auto run = store->create(spec);
   if (!run) return say(run.findings());

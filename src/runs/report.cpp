@@ -264,10 +264,11 @@ std::string run_section(const ReportRun& run, const Series& series) {
       record.note.empty() ? "" : "<p>" + escape_html(record.note) + "</p>");
   out += "<h3>Checks</h3>" + checks_section(run);
   if (run.bench.is_object()) {
-    out += "<h3>Bandwidth</h3>";
     const auto charts = bench_charts(run.bench);
-    out += charts.empty() ? "<p class=\"none\">No rate was recorded.</p>" : charts_section(charts);
-    out += pair_matrix(run.bench);
+    const std::string matrix = pair_matrix(run.bench);
+    if (!charts.empty()) out += "<h3>Bandwidth</h3>" + charts_section(charts);
+    out +=
+        charts.empty() && matrix.empty() ? "<p class=\"none\">No rate was recorded.</p>" : matrix;
   } else {
     out += "<h3>Figures</h3>" + tiles(series) + charts_section(series.charts);
     out += "<h3>Ranks</h3>" + ranks_section(series);

@@ -103,6 +103,29 @@ TEST(Formulas, FitHalfPeakAndPlateau) {
   EXPECT_FALSE(half_peak_size({{8, 10}, {16, 11}}));
 }
 
+TEST(Formulas, PointToPoint) {
+  // 64 messages of 4 MiB, 20 times, in 0.2042 s: 26.3 GB/s.
+  EXPECT_NEAR(window_rate(4194304, 64, 20, 0.2042, 1), 26291.5, 0.1);
+  EXPECT_DOUBLE_EQ(window_rate(4194304, 64, 20, 0.2042, 1, true),
+                   2 * window_rate(4194304, 64, 20, 0.2042));
+  EXPECT_DOUBLE_EQ(window_rate(8, 64, 100, 1, 16), 16 * window_rate(8, 64, 100, 1));
+  EXPECT_NEAR(message_rate(42900, 1048576), 40912.6, 0.1);
+  EXPECT_DOUBLE_EQ(one_way_latency(0.0452, 10000), 2.26);
+  // The published table: 131072 bytes a PE, two PEs, 19.46 us.
+  EXPECT_NEAR(*nvshmem_busbw("alltoall", 131072, 2, 19.46), 131072 / 19.46e-6 / 1e9, 1e-9);
+  EXPECT_NEAR(*nvshmem_busbw("all_reduce", 1e6, 4, 1000), 1.5, 1e-9);
+  EXPECT_NEAR(*nvshmem_busbw("broadcast", 1e6, 4, 1000), 1, 1e-9);
+  EXPECT_FALSE(nvshmem_busbw("put_bw", 1, 2, 1));
+}
+
+TEST(Formulas, PplxGardenCountsEveryExpert) {
+  // 128 tokens to 8 experts: 7168 values of one byte and 56 scales of four.
+  EXPECT_DOUBLE_EQ(garden_dispatch_bytes(128, 8, 7168, 1, 56, 4), 7569408);
+  EXPECT_DOUBLE_EQ(garden_combine_bytes(128, 8, 7168, 2), 14680064);
+  // 218.0 us in the middle: 34.7 GB/s.
+  EXPECT_NEAR(algbw(7569408, 218.0), 34.72, 0.01);
+}
+
 TEST(Formulas, ExpertParallelPayloads) {
   EXPECT_DOUBLE_EQ(4096 * token_bytes(Payload::kBf16, 7168), 58720256);
   EXPECT_DOUBLE_EQ(low_latency_dispatch_bytes(Payload::kFp8, 7168), 7408);

@@ -252,6 +252,22 @@ TEST_F(JudgeTest, SlowPairOfAMatrixIsNamed) {
   EXPECT_EQ(check(judge({log_of("nvbandwidth.json")}), "pairs").evidence, "left out");
 }
 
+TEST_F(JudgeTest, SlowRankOfAnExpertParallelRunIsNamed) {
+  const auto log = [](const char* third) {
+    std::string text;
+    for (int rank = 0; rank < 4; ++rank) {
+      text += "[rank " + std::to_string(rank) +
+              "] Dispatch bandwidth: " + (rank == 2 ? third : "24.02") +
+              " GB/s, avg_t=312.71 us | Combine bandwidth: 24.83 GB/s, avg_t=585.38 us\n";
+    }
+    return read_log(text, "ll.log").value();
+  };
+  const Check slow = check(judge({log("12.00")}), "pairs");
+  EXPECT_EQ(slow.outcome, Outcome::kFail);
+  EXPECT_TRUE(says(slow, "dispatch of rank 2: 12 GB/s")) << slow.evidence;
+  EXPECT_EQ(check(judge({log("24.00")}), "pairs").outcome, Outcome::kPass);
+}
+
 TEST_F(JudgeTest, CorruptBufferFailsAndIsNamed) {
   const Verdict verdict = judge({log_of("nvbandwidth-corrupt.log")}, without_speed());
   EXPECT_EQ(verdict.worst_first().front().outcome, Outcome::kFail);

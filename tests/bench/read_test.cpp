@@ -83,6 +83,32 @@ TEST(ReadNccl, OtherVersionsAndTools) {
   EXPECT_EQ(gh200.runs[0].operation, "all_reduce");
 }
 
+TEST(ReadNccl, TimesWithoutFraction) {
+  const Log log =
+      read_log(
+          "# nThread 1 nGpus 8 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5\n"
+          "  4294967296    1073741824     float     sum      -1   15791  271.98  475.97  "
+          "    0    15773  272.29  476.51      0\n",
+          "x")
+          .value();
+  ASSERT_EQ(log.runs.at(0).records.size(), 2U);
+  EXPECT_DOUBLE_EQ(*only(log, 0, 0).time, 15791);
+  EXPECT_DOUBLE_EQ(*only(log, 0, 1).busbw, 476.51);
+  EXPECT_EQ(ranks_of(log.runs[0]), 8);  // by the rates alone
+}
+
+TEST(ReadNccl, PerIterationColumns) {
+  const Log log = read_log(
+                      "# nThread 1 nGpus 8 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5\n"
+                      "  1048576  262144  float  sum  -1  70.1 14.96 14.96 0 69.0 72.0 71.9 1.2  "
+                      "70.0 14.98 14.98 0 69.1 72.2 71.8 1.1\n",
+                      "x")
+                      .value();
+  ASSERT_EQ(log.runs.at(0).records.size(), 2U);
+  EXPECT_DOUBLE_EQ(*only(log, 0, 1).time, 70.0);
+  EXPECT_TRUE(log.findings.empty());
+}
+
 TEST(ReadNccl, InterleavedAndTruncated) {
   const Log log = log_of("nccl-interleaved.log");
   ASSERT_EQ(log.runs.size(), 1U);
