@@ -75,9 +75,25 @@ only; times are those of whole processes.
 """
 
 
+def reorganisation(result):
+    lines = ["", "# Reorganising a repository", "",
+             f"Measured on {result['date']} by `benchmarks/reorg.py` on generated repositories, {result['processors']} processors, load average "
+             f"{result['load_before']} before.", "",
+             "| tree | files | text | plan | apply, all commits | verify | peak memory |", "|---|---:|---:|---:|---:|---:|---:|"]
+    for name, row in result["rows"].items():
+        lines.append("| {} | {:,} | {:.1f} MB | {:.2f} s | {:.2f} s | {:.2f} s | {:.0f} MB |".format(
+            name, row["files"], row["bytes"] / 1e6, row["plan_seconds"], row["apply_seconds"], row["verify_seconds"], row["peak_bytes"] / 1e6))
+    lines += ["", "| bar | measured | wanted | |", "|---|---:|---:|---|"]
+    lines += ["| {} | {} | {} | {} |".format(bar["name"], bar["value"], bar["limit"], bar["outcome"]) for bar in result["bars"]]
+    return "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
     source = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "results" / "train.json"
     sys.stdout.write(page(json.loads(source.read_text())))
     objects = source.parent / "kubernetes.json"
     if objects.exists():
         sys.stdout.write(kubernetes(json.loads(objects.read_text())))
+    reorg = HERE / "results" / "reorg.json"
+    if reorg.exists():
+        sys.stdout.write(reorganisation(json.loads(reorg.read_text())))

@@ -39,6 +39,8 @@ const std::vector<Capability>& capabilities() {
            library("libcurl", header("curl/curl.h"), "libcurl4-openssl-dev"),
            library("OpenSSL", header("openssl/evp.h"), "libssl-dev"),
            library("PCRE2", header("pcre2.h"), "libpcre2-dev"),
+           library("libgit2", header("git2.h"), "libgit2-dev"),
+           library("MD4C", header("md4c.h"), "libmd4c-dev"),
            library("libtorch", header("torch/csrc/api/include/torch/torch.h"), "libtorch-dev"),
            library("MPI",
                    {"lib/x86_64-linux-gnu/openmpi/include/mpi.h",

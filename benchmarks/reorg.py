@@ -1,0 +1,137 @@
+"""How long `muster reorg` takes on generated repositories: `python3 benchmarks/reorg.py [--copies 40] > benchmarks/results/reorg.json`.
+
+A repository of 1,472 files and 11.6 MB of text, and as many copies of it as asked for, each under a directory of its own; directories
+have numbers, texts hold links, URLs and commands as sample repositories do. Timed: `plan` (reads, scans, decides, checks effects), and
+`apply --branch` (the same, and writes all commits), `verify` of the result. Medians of three runs; peak memory of the largest process.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FILES, BYTES = 1472, 11_600_000
+PLAN = r"""apiVersion: muster/v1
+kind: Reorganisation
+name: benchmark
+repository: {name: acme/widgets}
+rules:
+  - {rename: '^\d+[._]\s*', to: ''}
+%s"""
+
+
+def file_paths(rng):
+    areas = ["0.docs", "1.architectures", "2.ami_and_containers", "3.test_cases", "4.validation", "micro-benchmarks"]
+    paths = []
+    for number in range(FILES):
+        area = areas[number % len(areas)]
+        depth = rng.randint(1, 4)
+        parts = [area] + [f"{rng.randint(1, 9)}.part{rng.randint(1, 12)}" for _ in range(depth)]
+        name = f"file{number}" + rng.choice([".md", ".md", ".sh", ".yaml", ".py", ".sbatch", ".json"])
+        paths.append("/".join(parts + [name]))
+    return paths
+
+
+def text_of(path, paths, rng):
+    here = os.path.dirname(path)
+    lines = []
+    size = 0
+    while size < BYTES // FILES:
+        target = rng.choice(paths)
+        link = os.path.relpath(target, here)
+        line = rng.choice([
+            "Words that are no reference, as most of a page is: numbers 1. 2.5, names, and/or more of them in a row.",
+            "Words that are no reference, as most of a page is: numbers 1. 2.5, names, and/or more of them in a row.",
+            "Words that are no reference, as most of a page is: numbers 1. 2.5, names, and/or more of them in a row.",
+            "    value_of_something = compute(another, thing) + 17  # a comment that goes on",
+            f"See [this]({link}) for more.", f"bash {target} --option=value", f"`{target}`",
+            f"https://github.com/acme/widgets/blob/main/{target}#L3"])
+        lines.append(line)
+        size += len(line) + 1
+    return "\n".join(lines) + "\n"
+
+
+def make(directory, copies):
+    rng = random.Random(1472)
+    paths = file_paths(rng)
+    texts = {path: text_of(path, paths, rng) for path in paths}
+    for copy in range(copies):
+        base = pathlib.Path(directory) / (f"copy{copy}" if copies > 1 else ".")
+        for path, text in texts.items():
+            place = base / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            # A line of its own, so that no two copies are the same object.
+            place.write_text(text if copies == 1 else f"copy {copy}\n{text}")
+    for command in (["init", "-q", "-b", "main"], ["config", "user.name", "a"], ["config", "user.email", "a@b"], ["add", "."],
+                    ["commit", "-qm", "one"]):
+        subprocess.run(["git", *command], cwd=directory, check=True)
+    return sum(len(text) for text in texts.values()) * copies
+
+
+def timed(command, cwd):
+    began = time.monotonic()
+    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status) != 0:
+        sys.exit(f"{command} failed: {status}")
+    return time.monotonic() - began, usage.ru_maxrss * 1024
+
+
+def measure(muster, copies, runs):
+    with tempfile.TemporaryDirectory() as directory:
+        size = make(directory, copies)
+        plan = pathlib.Path(directory) / ".git" / "plan.yaml"
+        moves = "" if copies > 1 else "  - {move: 3.test_cases, to: test_cases/training}\n"
+        plan.write_text(PLAN % moves)
+        row = {"files": FILES * copies, "bytes": size}
+        peak = 0
+        for verb in ("plan", "apply", "verify"):
+            seconds = []
+            for run in range(runs):
+                command = {"plan": [muster, "reorg", "plan", str(plan), "-o", "json"],
+                           "apply": [muster, "reorg", "apply", str(plan), "--branch", f"run{run}"],
+                           "verify": [muster, "reorg", "verify", "main", "run0"]}[verb]
+                took, memory = timed(command, directory)
+                seconds.append(took)
+                peak = max(peak, memory)
+            row[f"{verb}_seconds"] = round(statistics.median(seconds), 3)
+        row["peak_bytes"] = peak
+        return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--copies", type=int, default=40)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--muster", default=str(ROOT / "build/release/bin/muster"))
+    options = parser.parse_args()
+    small = measure(options.muster, 1, options.runs)
+    large = measure(options.muster, options.copies, 1)
+    result = {
+        "date": datetime.date.today().isoformat(),
+        "processors": os.cpu_count(),
+        "load_before": round(os.getloadavg()[0], 1),
+        "rows": {"1 repository": small, f"{options.copies} copies": large},
+        "bars": [
+            {"name": "1,472 files: plan", "value": small["plan_seconds"], "limit": "<= 1.0 s",
+             "outcome": "pass" if small["plan_seconds"] <= 1.0 else "fail"},
+            {"name": f"{FILES * options.copies:,} files: plan", "value": large["plan_seconds"], "limit": "<= 15 s",
+             "outcome": "pass" if large["plan_seconds"] <= 15 else "fail"},
+            {"name": f"{FILES * options.copies:,} files: memory, MB", "value": round(large["peak_bytes"] / 1e6), "limit": "<= 600 MB",
+             "outcome": "pass" if large["peak_bytes"] <= 600e6 else "fail"},
+        ],
+    }
+    json.dump(result, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+// muster reorg map: where something went, by the map that is committed.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/reorg.h"
+#include "reorg/compat.h"
+#include "reorg/map_script.h"
+#include "reorg/paths.h"
+#include "reorg/url.h"
+
+namespace muster::cli {
+namespace {
+
+struct MapOptions {
+  std::vector<std::string> old;
+  std::string repository = ".";
+  std::string map = ".reorg-map.tsv";
+  std::string from;  ///< the merged repository that the paths are of
+  std::string script;
+  std::string compat, out;
+  std::vector<std::string> names;
+};
+
+struct Known {
+  reorg::Tree tree;  ///< of HEAD
+  reorg::MoveMap map;
+  std::vector<std::string> kept;  ///< files at HEAD that no line moved
+  std::vector<std::string> names;
+};
+
+Result<Known> load(const Context& context, const MapOptions& options) {
+  auto repository = reorg::Repository::open(context.directory / options.repository);
+  if (!repository) return repository.error();
+  const auto commit = repository->commit_of("");
+  if (!commit) return commit.error();
+  auto tree = repository->tree_of(*commit);
+  if (!tree) return tree.error();
+  const reorg::File* file = tree->file(options.map);
+  if (!file)
+    return failure("map-missing", fmt::format("HEAD holds no map at {}", options.map),
+                   "`muster reorg apply` commits one");
+  const auto text = repository->blob(file->id);
+  if (!text) return text.error();
+  auto map = reorg::read_map(*text, options.map);
+  if (!map) return map.error();
+  Known known;
+  known.map = std::move(*map);
+  known.names = options.names;
+  if (known.names.empty() && !repository->origin_name().empty())
+    known.names.push_back(repository->origin_name());
+  std::vector<std::string> places;
+  for (const reorg::MapLine& line : known.map.lines) {
+    if (line.to) places.push_back(*line.to);
+  }
+  std::sort(places.begin(), places.end());
+  for (const reorg::File& each : tree->files()) {
+    if (!std::binary_search(places.begin(), places.end(), each.path))
+      known.kept.push_back(each.path);
+  }
+  known.tree = std::move(*tree);
+  return known;
+}
+
+/// The rules for the paths of one repository.
+std::vector<reorg::MapRule> rules_of(const Known& known, const std::string& repository) {
+  std::vector<reorg::MapLine> lines;
+  for (const reorg::MapLine& line : known.map.lines) {
+    if (line.repository == repository) lines.push_back(line);
+  }
+  return reorg::shortest_rules(lines, repository.empty() ? known.kept : std::vector<std::string>());
+}
+
+/// The new form of a path or URL; nothing: dropped.
+std::optional<std::string> answer(const Known& known, const std::vector<reorg::MapRule>& rules,
+                                  const std::string& old) {
+  if (old.find("://") == std::string::npos) {
+    std::string path = old;
+    const bool slash = path.size() > 1 && path.back() == '/';
+    if (slash) path.pop_back();
+    auto to = reorg::map_path(rules, path);
+    if (to && slash) *to += '/';
+    return to;
+  }
+  const auto url = reorg::parse_github_url(old, {0, old.size()});
+  if (!url || !url->in_tree) return old;
+  const std::string name = reorg::lower(reorg::slice(old, url->repository));
+  const bool own = std::any_of(known.names.begin(), known.names.end(),
+                               [&](const std::string& each) { return reorg::lower(each) == name; });
+  if (!own) return old;
+  const std::string_view rest = reorg::slice(old, url->ref_and_path);
+  const std::size_t heads = rest.rfind("refs/heads/", 0) == 0 ? 11 : 0;
+  const std::size_t slash = rest.find('/', heads);
+  if (url->contents || slash == std::string_view::npos) return old;
+  const std::string path = reorg::percent_decoded(rest.substr(slash + 1));
+  const auto to = reorg::map_path(rules, path);
+  if (!to) return std::nullopt;
+  const std::size_t at = url->ref_and_path.begin + slash + 1;
+  return old.substr(0, at) + reorg::percent_encoded(*to) + old.substr(url->end);
+}
+
+/// Prints what would keep old paths going; with --out writes it there, over nothing.
+void compat(const MapOptions& options, const Known& known, Context& context) {
+  const reorg::CompatForm form = *reorg::parse_compat(options.compat);
+  const auto files = reorg::compat_files(known.map.lines, known.tree, form);
+  Output output;
+  output.name = "reorg map";
+  output.data["form"] = options.compat;
+  output.data["label"] = reorg::serves(form);
+  output.data["files"] = nlohmann::ordered_json::array();
+  std::string text = fmt::format("{}: {}\n", options.compat, reorg::serves(form));
+  for (const reorg::CompatFile& file : files) {
+    const std::string& leads = file.symlink ? file.content : file.copy_of;
+    output.data["files"].push_back({{"path", file.path}, {"leads", leads}});
+    text += reorg::quoted_path(file.path) + (leads.empty() ? "" : " -> " + leads) + "\n";
+  }
+  output.text = text;
+  const std::filesystem::path root = context.directory / options.out;
+  for (const reorg::CompatFile& file : files) {
+    if (options.out.empty()) break;
+    if (context.files.exists(root / file.path)) {
+      return context.fail({error_at({(root / file.path).string(), 0, 0}, "map-compat-there",
+                                    "something is at this old path", "remove it first")},
+                          kExitFailed);
+    }
+    if (file.symlink) {
+      std::error_code error;
+      std::filesystem::create_directories((root / file.path).parent_path(), error);
+      if (!error) std::filesystem::create_symlink(file.content, root / file.path, error);
+      if (error)
+        return context.fail({error_at({(root / file.path).string(), 0, 0}, "map-compat",
+                                      "can't be made: " + error.message())},
+                            kExitInternal);
+      continue;
+    }
+    std::string content = file.content;
+    bool executable = false;
+    if (!file.copy_of.empty()) {
+      auto original = context.files.read(root / file.copy_of);
+      if (!original) return context.fail(original.findings(), kExitBadInput);
+      content = std::move(*original);
+      executable = context.files.info(root / file.copy_of)->executable;
+    }
+    if (auto done = context.files.write(root / file.path, content, executable); !done)
+      return context.fail(done.findings(), kExitInternal);
+  }
+  context.print(output);
+}
+
+void map(const MapOptions& options, Context& context) {
+  const auto known = load(context, options);
+  if (!known) return context.fail(known.findings(), kExitBadInput);
+  if (!options.compat.empty()) return compat(options, *known, context);
+  const auto rules = rules_of(*known, options.from);
+  Output output;
+  output.name = "reorg map";
+  if (!options.script.empty()) {
+    output.text = options.script == "bash" ? reorg::bash_script(rules, known->names)
+                                           : reorg::python_script(rules, known->names);
+    output.data["script"] = *output.text;
+    return context.print(output);
+  }
+  std::string text;
+  output.data["answers"] = nlohmann::ordered_json::array();
+  for (const std::string& old : options.old) {
+    const auto to = answer(*known, rules, old);
+    nlohmann::ordered_json item{{"from", old}};
+    if (to) item["to"] = *to;
+    item["dropped"] = !to.has_value();
+    output.data["answers"].push_back(item);
+    text += (to ? *to : "(dropped) " + old) + "\n";
+  }
+  if (options.old.empty()) {
+    output.data["rules"] = nlohmann::ordered_json::array();
+    for (const reorg::MapRule& rule : rules) {
+      const char* slash = rule.directory ? "/" : "";
+      output.data["rules"].push_back({{"from", rule.from},
+                                      {"to", rule.to ? nlohmann::ordered_json(*rule.to) : nullptr},
+                                      {"directory", rule.directory}});
+      text += fmt::format("{}{} -> {}\n", reorg::quoted_path(rule.from), slash,
+                          rule.to ? reorg::quoted_path(*rule.to) + slash : "(dropped)");
+    }
+  }
+  output.text = text;
+  context.print(output);
+}
+
+}  // namespace
+
+void add_reorg_map(CLI::App& reorg, Context& context) {
+  CLI::App* sub = reorg.add_subcommand("map", "Where a file, directory or URL went");
+  auto options = std::make_shared<MapOptions>();
+  sub->add_option("old", options->old, "Old paths or URLs; without any, the map in short form")
+      ->type_name("OLD");
+  add_repository_option(*sub, options->repository);
+  sub->add_option("--map", options->map, "Where the map lies in the repository")
+      ->type_name("PATH")
+      ->capture_default_str();
+  sub->add_option("--from", options->from, "The merged repository that the paths are of")
+      ->type_name("OWNER/NAME");
+  sub->add_option("--name", options->names,
+                  "Names of the repository whose URLs are answered; default: that of origin")
+      ->allow_extra_args(false)
+      ->type_name("OWNER/NAME");
+  sub->add_option("--script", options->script,
+                  "Print a script that answers the same and needs nothing else")
+      ->check(CLI::IsMember(std::vector<std::string>{"bash", "python"}))
+      ->type_name("LANGUAGE");
+  sub->add_option("--compat", options->compat,
+                  "What would keep old paths going, with the accesses that it serves")
+      ->check(CLI::IsMember(std::vector<std::string>{"symlinks", "stubs", "copies"}))
+      ->type_name("FORM");
+  sub->add_option("--out", options->out, "With --compat: the work tree that it is written to")
+      ->type_name("DIR");
+  sub->footer(
+      "Examples:\n  muster reorg map 1.architectures/README.md\n  muster reorg map --script bash > "
+      "map.sh");
+  sub->callback([options, &context] { map(*options, context); });
+}
+
+}  // namespace muster::cli

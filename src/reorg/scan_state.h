@@ -1,0 +1,113 @@
+// What the parts of the scanner share while they read one file: for scan*.cpp only.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reorg/file_kind.h"
+#include "reorg/markdown.h"
+#include "reorg/references.h"
+#include "reorg/url.h"
+#include "reorg/world.h"
+
+namespace muster::reorg {
+
+/// How a text resolved under one base.
+struct Found {
+  Base base;
+  Target target;
+  std::size_t length = 0;  ///< how much of the text names the target; the rest only exists later
+};
+
+/// A directory that a script or a page calls by a name: a variable, or the place of a clone.
+struct Clone {
+  std::size_t side = 0;
+  bool pinned = false;  ///< of another ref: its paths stay
+};
+
+class Scan {
+ public:
+  Scan(const World& world, const Source& file, std::string_view content);
+  References run();
+
+ private:
+  // scan_links.cpp
+  void link(Span span, const char* kind);
+  void url(Span span, const char* kind);
+  void tree_url(const GithubUrl& url, std::size_t side, Span span, const char* kind);
+  void html_attributes(Span span);
+  void markdown_links(const Markdown& page);
+  void label(const MarkdownLink& link);
+  void symlink();
+
+  // scan_patterns.cpp
+  void pattern_lines();
+  void pattern(Span span, bool owners);
+  void module_lines();
+
+  // scan_diagram.cpp
+  void diagrams();
+
+  // scan_python.cpp
+  void imports();
+  void imported(Span span);
+  void levels(Span line);
+
+  // scan_tokens.cpp
+  void tokens(const Markdown& page);
+  void line(std::size_t begin, std::size_t end);
+  std::size_t extended(std::size_t begin, std::size_t end, std::size_t limit) const;
+  void token(Span span);
+  void glob(Span span, std::string_view text);
+  void after_variable(Span span);
+  void bare(Span span, std::string_view text);
+  bool cloned(Span span, std::string_view text);
+  void resolved(Span span, std::string_view text, const Found& found, Confidence confidence);
+  std::optional<Found> resolve_under(const Base& base, std::string_view text) const;
+  std::optional<Found> resolve_partly(const Base& base, std::string_view text, bool trusted) const;
+  std::vector<Base> bases() const;
+  bool quoted(Span span) const;
+  const char* kind_here(std::size_t offset) const;
+  bool in_code(std::size_t offset) const;
+
+  // scan_shell.cpp
+  void variables(std::size_t begin, std::size_t end);
+  std::optional<Base> variable_place(std::string_view value) const;
+  void command_word(std::string_view word);
+  void working_directory(const std::optional<Base>& place);
+  void pin_clones();
+  void settle_clones();
+
+  std::string_view line_around(std::size_t offset) const;
+  bool taken(Span span) const;
+  Reference& add(Span span, std::string kind, std::size_t side, std::string target);
+
+  const World& world_;
+  Source file_;
+  std::string_view content_;
+  FileKind kind_;
+  Base directory_;
+  References out_;
+  std::vector<Span> taken_;  ///< by place, while the running text is read
+  std::vector<MarkdownRegion> regions_;
+  mutable std::size_t region_ = 0;
+
+  bool mentions_ = false;  ///< a consumer's file that names the repository
+
+  // The state of scripts and pages that clone, change directory and name places.
+  bool scripted_ = false;
+  enum class Word { kNone, kGit, kClone, kCloned, kCd, kBranch };
+  Word word_ = Word::kNone;
+  std::map<std::string, Base, std::less<>> variables_;
+  std::map<std::string, Clone, std::less<>> clones_;
+  std::optional<Base> cwd_;
+  std::optional<std::size_t> cloning_;
+  bool pinned_line_ = false;
+  std::vector<std::size_t> clone_edits_;  ///< into out_: stand or fall together
+  bool clone_lost_ = false;
+};
+
+}  // namespace muster::reorg
