@@ -24,6 +24,7 @@ std::pair<std::string, std::string> split_name(const std::string& name) {
 std::vector<std::string> names_of(const std::vector<int>& nodes,
                                   const std::vector<std::string>& names) {
   std::vector<std::string> list;
+  list.reserve(nodes.size());
   for (const int node : nodes) list.push_back(names.at(static_cast<std::size_t>(node)));
   return list;
 }

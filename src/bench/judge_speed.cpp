@@ -196,6 +196,7 @@ std::vector<BySize> groups_of(const Run& run, std::uint64_t min_size) {
     if (best.record == nullptr || *rate > best.rate) best = {&record, *rate};
   }
   std::vector<BySize> list;
+  list.reserve(groups.size());
   for (auto& [key, rows] : groups) list.push_back(std::move(rows));
   return list;
 }

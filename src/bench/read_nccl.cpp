@@ -302,7 +302,7 @@ bool NcclReader::take(const LogLine& line, LogBuilder& builder) {
   Regex::Match match;
   std::string_view text = line.text;
   bool noise = false;
-  if (finds(noise_, text, match)) {
+  if (text.find("NCCL") != std::string_view::npos && finds(noise_, text, match)) {
     text = text.substr(0, match.begin);
     noise = true;
   }
@@ -310,8 +310,10 @@ bool NcclReader::take(const LogLine& line, LogBuilder& builder) {
       line.text.find("nThread") != std::string::npos) {
     if (!noise && take_comment(line, builder)) return true;
   }
-  if (!noise && finds(program_, text, match)) program_seen_ = group(match, 1);
-  if (!noise && finds(failure_, text, match)) builder.broke(line);
+  if (!noise && text.find("_perf") != std::string_view::npos && finds(program_, text, match))
+    program_seen_ = group(match, 1);
+  if (!noise && text.find("Test ") != std::string_view::npos && finds(failure_, text, match))
+    builder.broke(line);
   const bool row = take_row(line, text, builder);
   return row && !noise;  // NCCL's line is for the surroundings too
 }

@@ -23,7 +23,7 @@ std::string nvshmem_operation(std::string_view name) {
   }
   if (plain.ends_with("_latency")) {
     const std::string shorter = plain.substr(0, plain.size() - 8);
-    const std::string collective = operation_name(shorter);
+    std::string collective = operation_name(shorter);
     if (bus_factor(collective, 2)) return collective;
   }
   return operation_name(plain);

@@ -26,7 +26,7 @@ std::string osu_operation(std::string_view title) {
   if (name == "latency") return "latency";
   if (name.ends_with(" latency")) {
     const std::string shorter = name.substr(0, name.size() - 8);
-    const std::string collective = operation_name(shorter);
+    std::string collective = operation_name(shorter);
     if (collective != shorter) return collective;
   }
   for (char& c : name) {

@@ -99,7 +99,7 @@ std::string nccl_version(std::string_view text) {
 }
 
 std::string type_name(std::string_view name) {
-  const std::string plain = lower_case(name);
+  std::string plain = lower_case(name);
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kNames = {
       {{"fp32", "float"},
        {"float32", "float"},

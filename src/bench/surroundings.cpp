@@ -43,7 +43,8 @@ struct Surroundings::State {
 void Surroundings::State::see_topology(const LogLine& line) {
   Regex::Match match;
   std::size_t from = 0;
-  while (path.search(line.text, from, match) == Regex::Found::kYes) {
+  const bool paths = line.text.find("GPU/") != std::string::npos;
+  while (paths && path.search(line.text, from, match) == Regex::Found::kYes) {
     from = match.end;
     const std::string_view kind = group(match, 3);
     const auto rate = finite(group(match, 2));
@@ -111,17 +112,19 @@ void Surroundings::see(const LogLine& line, LogBuilder& builder) {
            name.find("libfabric") != std::string::npos ? "libfabric" : name);
     }
   }
-  if (finds(at.set, text, match)) {
+  const bool set = text.find("set by environment") != std::string::npos;
+  if (set && finds(at.set, text, match)) {
     builder.set(std::string(group(match, 1)), std::string(group(match, 2)));
-  } else {
+  } else if (text.find('=') != std::string::npos) {
     std::size_t from = 0;
     while (at.exported.search(text, from, match) == Regex::Found::kYes) {
       builder.set(std::string(group(match, 1)), std::string(group(match, 2)));
       from = match.end;
     }
   }
-  if (finds(at.version, text, match)) builder.log.nccl = group(match, 1);
-  if (finds(at.init, text, match)) {
+  if (text.find("NCCL version") != std::string::npos && finds(at.version, text, match))
+    builder.log.nccl = group(match, 1);
+  if (text.find("nranks") != std::string::npos && finds(at.init, text, match)) {
     const int ranks = static_cast<int>(whole(group(match, 1)).value_or(0));
     builder.log.nranks = std::max(builder.log.nranks.value_or(0), ranks);
   }

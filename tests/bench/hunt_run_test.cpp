@@ -1,0 +1,131 @@
+// The rounds of a hunt, run through a scripted runner.
+#include "bench/hunt_run.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "fixture.h"
+
+namespace muster::bench {
+namespace {
+
+/// A table of one size at this rate.
+std::string table_at(double rate) {
+  return fmt::format(
+      "# nThread 1 nGpus 1 minBytes 268435456 maxBytes 268435456 step: 2(factor) warmup iters: 5\n"
+      "  268435456  67108864  float  sum  -1  11184.8 {0} {0} 0  11184.8 {0} {0} 0\n"
+      "# Out of bounds values : 0 OK\n",
+      rate);
+}
+
+class HuntRun : public ::testing::Test {
+ protected:
+  HuntRun() {
+    for (int i = 0; i < 8; ++i) names_.push_back(fmt::format("n{}", i));
+    command_.command = "measure ,{nodes},";
+    command_.parallel = false;  // the scripted runner is for one thread
+    processes_.answer("/bin/sh -c measure", [this](const Command& command) {
+      ProcessResult result;
+      result.exit_code = 0;
+      const bool slow = command.argv[2].find("," + slow_ + ",") != std::string::npos;
+      result.out = table_at(slow ? 19.2 : 24.0);
+      if (slow && hangs_) {
+        result.timed_out = true;
+        result.exit_code = 143;
+      }
+      return Result<ProcessResult>(result);
+    });
+  }
+
+  HuntOutcome run(Strategy strategy, bool all_pairs = false) {
+    return run_hunt(names_, command_, strategy, all_pairs, {}, processes_);
+  }
+
+  std::vector<std::string> names_;
+  HuntCommand command_;
+  FakeProcessRunner processes_;
+  std::string slow_ = "n5";
+  bool hangs_ = false;
+};
+
+TEST_F(HuntRun, PairsStopWhenTheSameNodeIsNamedTwice) {
+  const HuntOutcome outcome = run(Strategy::kPairs);
+  ASSERT_EQ(outcome.result.slow.size(), 1U);
+  EXPECT_EQ(outcome.result.slow[0].nodes, std::vector<int>{5});
+  EXPECT_NEAR(outcome.result.slow[0].drop, 0.2, 1e-6);
+  EXPECT_EQ(outcome.rounds, 3);
+  EXPECT_EQ(outcome.measurements.size(), 12U);
+  EXPECT_EQ(outcome.outputs.size(), 12U);
+  EXPECT_EQ(run(Strategy::kPairs, true).rounds, 7);
+  slow_ = "none";
+  EXPECT_TRUE(run(Strategy::kPairs).result.slow.empty());
+}
+
+TEST_F(HuntRun, BisectionNamesTheNodeInLogRounds) {
+  const HuntOutcome outcome = run(Strategy::kBisect);
+  ASSERT_EQ(outcome.result.slow.size(), 1U);
+  EXPECT_EQ(outcome.result.slow[0].nodes, std::vector<int>{5});
+  EXPECT_LE(outcome.rounds, 4);
+  EXPECT_EQ(hunt_verdict(outcome.result, names_).outcome(), Outcome::kFail);
+  slow_ = "none";
+  const HuntOutcome clean = run(Strategy::kBisect);
+  EXPECT_TRUE(clean.result.slow.empty());
+  EXPECT_EQ(clean.rounds, 1);
+}
+
+TEST_F(HuntRun, GrowingStopsAtTheGroupThatIsSlower) {
+  const HuntOutcome outcome = run(Strategy::kGrow);
+  // 2, 4, 8: n5 joined with three others, and one of them it is.
+  EXPECT_EQ(outcome.rounds, 3);
+  EXPECT_EQ(outcome.result.single, (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_EQ(hunt_verdict(outcome.result, names_).outcome(), Outcome::kUnknown);
+}
+
+TEST_F(HuntRun, NodeThatHangsIsNamedWithItsLimit) {
+  hangs_ = true;
+  const HuntOutcome outcome = run(Strategy::kPairs, true);
+  ASSERT_EQ(outcome.result.slow.size(), 1U);
+  EXPECT_EQ(outcome.result.slow[0].nodes, std::vector<int>{5});
+  EXPECT_TRUE(outcome.result.slow[0].failed);
+  const auto hung = std::find_if(outcome.measurements.begin(), outcome.measurements.end(),
+                                 [](const Measurement& one) { return !one.rate; });
+  ASSERT_NE(hung, outcome.measurements.end());
+  EXPECT_EQ(hung->what, "did not end within 120 s");
+  for (const Command& command : processes_.asked()) EXPECT_TRUE(command.time_limit.has_value());
+}
+
+TEST(MeasureOutput, OnlyGoodResultsGiveARate) {
+  const Trial trial{{0, 1}};
+  EXPECT_EQ(measure_output(trial, 0, table_at(24), 0).rate, 24);
+  EXPECT_EQ(measure_output(trial, 0, table_at(24) + "it broke\n", 3).what, "exit code 3: it broke");
+  EXPECT_FALSE(measure_output(trial, 0, table_at(24), 3).rate);
+  EXPECT_FALSE(measure_output(trial, 0, log_text("nccl-wrong.log"), 0).rate);
+  const auto apart = measure_output(trial, 0, log_text("nccl-separate.log"), 0);
+  EXPECT_FALSE(apart.rate);
+  EXPECT_NE(apart.what.find("separate runs"), std::string::npos);
+  EXPECT_FALSE(measure_output(trial, 0, "hello\n", 0).rate);
+  EXPECT_FALSE(measure_output(trial, 0, "{\"a\": ", 0).rate);
+  // Times alone are a rate as well: the shorter the better.
+  EXPECT_NEAR(*measure_output(trial, 0, log_text("osu-7.4-allreduce.log"), 0).rate, 1 / 30.41,
+              1e-9);
+}
+
+TEST(NodeList, ExpandsWhatSlurmWrites) {
+  EXPECT_EQ(expand_node_list("n[1-3,7],login").value(),
+            (std::vector<std::string>{"n1", "n2", "n3", "n7", "login"}));
+  EXPECT_EQ(expand_node_list("gpu-[08-10]-x").value(),
+            (std::vector<std::string>{"gpu-08-x", "gpu-09-x", "gpu-10-x"}));
+  for (const char* bad :
+       {"n[1-", "n]1[", "n[3-1]", "n[1,a]", "n1,,n2", "n1,n1", "n[1-999999]", "n[1][2]"}) {
+    EXPECT_FALSE(expand_node_list(bad)) << bad;
+  }
+}
+
+TEST(TrialCommand, PlaceholdersAreReplacedEverywhere) {
+  HuntCommand command;
+  command.command = "run -w {nodes} -n {count} {first}>{second}>{first} r{round}-{trial}";
+  EXPECT_EQ(trial_command(command, {{1, 0}}, {"a", "b"}, 2, 3), "run -w b,a -n 2 b>a>b r2-3");
+}
+
+}  // namespace
+}  // namespace muster::bench
