@@ -8,23 +8,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launch/render.h"
+#include "launch/kubernetes_job.h"
 #include "runs/judge.h"
 
 namespace muster::launch {
-
-/// The objects of one run, as they were rendered.
-struct KubeJob {
-  std::string resource;  ///< of the one that tells how the run ends: "job.batch"
-  std::string kind;      ///< "Job"
-  std::string name, name_space;
-  std::vector<std::string> selectors;  ///< labels by which all pods of it are found, each alone
-  int pods = 0;                        ///< that have to run before it has started
-};
-
-/// Of the documents of a rendered file: the object that tells how the run ends is the last of them.
-/// Error: a file that holds none.
-Result<KubeJob> kube_job_of(const RenderedFile& file);
 
 /// What the state of an object means for somebody who waits for it.
 enum class KubePhase {
