@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "launch/kubernetes_pod.h"
 
 namespace muster::launch {
@@ -16,6 +17,10 @@ std::vector<Node> job_set(const KubeSite& site);
 std::vector<Node> indexed_job(const KubeSite& site);
 std::vector<Node> train_job(const KubeSite& site);
 std::vector<Node> hyperpod_pytorch_job(const KubeSite& site);
+
+/// What a pod of a HyperPodPyTorchJob starts. Error: something that the case asks of torchrun and
+/// that hyperpodrun, which takes its place, has not.
+Result<std::vector<Word>> hyperpod_agent_command(const KubeSite& site);
 
 /// One step of the case as a Job.
 Node step_job(const KubeSite& site, const catalog::Step& step);

@@ -144,6 +144,9 @@ class Refusals {
              fmt::format("the agent of a HyperPodPyTorchJob is hyperpodrun, not {}",
                          site_.values().launcher),
              "launcher: torchrun, or object: PyTorchJob");
+    } else if (is({"HyperPodPyTorchJob"})) {
+      const auto agent = hyperpod_agent_command(site_);
+      for (const Finding& finding : agent.findings()) findings_.push_back(finding);
     }
     if (site_.values().rendezvous.backend == "etcd") {
       refuse("rendezvous.backend", "etcd needs a server beside the job; c10d does without",

@@ -87,22 +87,6 @@ KubeMap replica_spec(const KubeSite& site, const KubePart& part, int replicas) {
   return spec;
 }
 
-// The operator's agent takes torchrun's place: it is the one that the operator talks to. The
-// operator itself makes the rendezvous and starts failed processes again (runPolicy below).
-std::vector<Word> agent_command(const KubeSite& site) {
-  if (site.values().launcher != "torchrun") return site.workload.command;
-  catalog::ResolvedCase asked = site.resolved;
-  asked.values.launcher = "hyperpodrun";
-  asked.values.rendezvous.max_restarts = 0;
-  asked.values.rendezvous.id = "auto";
-  auto words = launcher_command(
-      asked, kubernetes_endpoint(asked.values, site.workload.object_name, site.hyperpod));
-  if (!words) return site.workload.command;
-  if (site.workload.wrapper.empty()) return *words;
-  auto wrapped = wrap_command(site.workload, asked, std::move(*words), site.workload.wrapper);
-  return wrapped ? *wrapped : site.workload.command;
-}
-
 std::string hang_pattern(const KubeSite& site) {
   return ".*" + site.values().expect.pattern + ".*";
 }
@@ -275,10 +259,23 @@ std::vector<Node> train_job(const KubeSite& site) {
                       kube_metadata(site, workload.object_name), spec)};
 }
 
+// The operator's agent takes torchrun's place: it is the one that the operator talks to. The
+// operator itself makes the rendezvous and starts failed processes again (runPolicy below).
+Result<std::vector<Word>> hyperpod_agent_command(const KubeSite& site) {
+  if (site.values().launcher != "torchrun") return site.workload.command;
+  catalog::ResolvedCase asked = site.resolved;
+  asked.values.launcher = "hyperpodrun";
+  asked.values.rendezvous.max_restarts = 0;
+  auto words = launcher_command(
+      asked, kubernetes_endpoint(asked.values, site.workload.object_name, site.hyperpod));
+  if (!words || site.workload.wrapper.empty()) return words;
+  return wrap_command(site.workload, asked, std::move(*words), site.workload.wrapper);
+}
+
 std::vector<Node> hyperpod_pytorch_job(const KubeSite& site) {
   const Workload& workload = site.workload;
   KubePart part = main_part(site, "pytorch");
-  part.command = agent_command(site);
+  part.command = *hyperpod_agent_command(site);
   KubeMap policy;
   policy.set("activeDeadlineSeconds", kube_seconds(workload.timeout))
       .set("startupDeadlineSeconds", kube_seconds(workload.start_timeout))

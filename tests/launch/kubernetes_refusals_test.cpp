@@ -6,6 +6,7 @@
 namespace muster::launch {
 namespace {
 
+using kube_test::kHyperpodJob;
 using kube_test::object;
 using kube_test::Overrides;
 using kube_test::render;
@@ -33,6 +34,20 @@ TEST(KubernetesRefusals, WhatAnObjectCantExpressIsNamedWhereItStands) {
                            {{"services", "[{name: " + std::string(60, 'a') + ", port: 80}]"}}))
                 .find("63 characters"),
             std::string::npos);
+}
+
+// hyperpodrun takes torchrun's place in HyperPod's own job; what it has not is not left out.
+TEST(KubernetesRefusals, WhatHyperpodsAgentHasNotIsNamedWhereItStands) {
+  const auto refused = [](const char* key, const char* value) {
+    Overrides overrides = kHyperpodJob;
+    overrides.emplace_back(key, value);
+    return refusal(overrides, Target::kHyperpodEks);
+  };
+  const std::string fixed = refused("rendezvous.backend", "static");
+  EXPECT_NE(fixed.find("hyperpodrun has no static rendezvous"), std::string::npos) << fixed;
+  const std::string named = refused("rendezvous.id", "mine");
+  EXPECT_NE(named.find("hyperpodrun has no name for its rendezvous"), std::string::npos) << named;
+  EXPECT_EQ(refused("rendezvous.max_restarts", "4"), "rendered");  // the operator's, in runPolicy
 }
 
 }  // namespace
