@@ -50,10 +50,20 @@ std::string without_escapes(std::string_view text) {
   return result;
 }
 
-std::string with_escapes(std::string_view text) {
+/// Escaped as `raw` was: a character that stands in it without a backslash needs none.
+std::string with_escapes(std::string_view text, std::string_view raw) {
+  std::string plain;
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (raw[i] == '\\') {
+      ++i;
+    } else {
+      plain += raw[i];
+    }
+  }
   std::string result;
   for (const char c : text) {
-    if (std::string_view(" ()'&;\"$").find(c) != std::string_view::npos) result += '\\';
+    const bool special = std::string_view(" ()'&;\"$").find(c) != std::string_view::npos;
+    if (special && plain.find(c) == std::string::npos) result += '\\';
     result += c;
   }
   return result;
@@ -158,7 +168,10 @@ void Scan::resolved(Span span, std::string_view text, const Found& found, Confid
   }
   std::string fresh = world_.rewritten(found.base, named, found.target);
   if (fresh == named) return;
-  if (escaped) fresh = with_escapes(fresh) + with_escapes(text.substr(found.length));
+  if (escaped) {
+    fresh += text.substr(found.length);
+    fresh = with_escapes(fresh, slice(content_, span));
+  }
   reference.replacement = fresh;
   reference.reason = found.base.before.empty() ? "resolved from the root"
                      : found.base.before == directory_.before

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file_system.h"
+#include "reorg/move_map.h"
 #include "reorg/moves.h"
 #include "reorg/plan.h"
 #include "testing.h"
@@ -80,6 +81,27 @@ TEST(Rfc, NumberedFilesKeepTheirNumbers) {
                 .to,
             std::optional<std::string>(
                 "validation_and_observability/prometheus-grafana/1click-dashboards-deployment/x"));
+}
+
+// 1,325 moves of the first repository fit in 30 rules, and these say what the plan says.
+TEST(Rfc, TheMapIsShort) {
+  const Plan rfc = plan("rfc.yaml");
+  const Rules rules(rfc.repository.rules);
+  std::ifstream in(muster::testing::source_dir() / "docs/reorg/rfc-directories.tsv");
+  std::vector<MapLine> lines;
+  Findings findings;
+  for (std::string line; std::getline(in, line);) {
+    const auto row = columns(line);
+    if (row.size() != 5 || !row[0].empty()) continue;
+    for (int i = 0; i < 25; ++i) {
+      const std::string from = row[1] + "/" + std::to_string(i) + ".step.sh";
+      lines.push_back({"", from, rules.decide(from, findings).to});
+    }
+  }
+  ASSERT_GE(lines.size(), 1325U);
+  const auto few = shortest_rules(lines, {"README.md"});
+  EXPECT_LE(few.size(), 30U);
+  for (const MapLine& line : lines) EXPECT_EQ(map_path(few, line.from), line.to) << line.from;
 }
 
 }  // namespace
