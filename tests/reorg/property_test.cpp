@@ -59,6 +59,37 @@ RC_GTEST_PROP(ReorgProperties, P2RunTwiceIsRunOnce, ()) {
   RC_ASSERT(again.rewriting.edits.empty());
 }
 
+RC_GTEST_PROP(ReorgProperties, P3OnePlanAfterAnotherIsTheirComposition, ()) {
+  Drawn d = draw();
+  Case first(plan_text(d.moves), {d.tree.texts()});
+  first.run();
+  RC_PRE(!first.moves.collided && first.rewriting.proposals.empty());
+  const Side& side = first.moves.layout.sides[0];
+  // The second plan puts everything below a directory; the composed one names each file.
+  std::vector<std::pair<std::string, std::string>> second, composed;
+  std::set<std::string> tops;
+  for (const auto& [path, text] : first.after)
+    tops.insert(path.substr(0, std::min(path.find('/'), path.size())));
+  for (const std::string& top : tops) second.emplace_back(top, "all/" + top);
+  for (std::size_t i = 0; i < side.images.size(); ++i)
+    composed.emplace_back(side.tree.files()[i].path, "all/" + *side.images[i]);
+  Case after(plan_text(second), {first.after}), at_once(plan_text(composed), {d.tree.texts()});
+  after.run();
+  at_once.run();
+  RC_ASSERT(after.after.size() == at_once.after.size());
+  for (const auto& [path, text] : after.after) RC_ASSERT(at_once.after.count(path) == 1U);
+  // Links to files lead to the same places; those to split directories may name another one.
+  for (const Expectation& each : d.tree.expectations()) {
+    if (!d.tree.texts().count(each.target)) continue;
+    const std::string file = *image(at_once, each.file);
+    for (const Case* c : {&after, &at_once}) {
+      const std::string link = link_of_line(c->after.at(file), each.line);
+      RC_ASSERT(resolve(parent_of(file), percent_decoded(link)).path ==
+                *image(at_once, each.target));
+    }
+  }
+}
+
 RC_GTEST_PROP(ReorgProperties, P4TheInverseRestoresTheTree, ()) {
   Drawn d = draw();
   Case c(plan_text(d.moves), {d.tree.texts()});
