@@ -383,8 +383,7 @@ void add_bench(CLI::App& root, Context& context) {
                                           {"put", "One-sided writes"},
                                           {"get", "One-sided reads"},
                                           {"atomic", "One-sided atomics"},
-                                          {"pingpong", "Back and forth between two ranks"},
-                                          {"ep", "Expert-parallel dispatch and combine"}}) {
+                                          {"pingpong", "Back and forth between two ranks"}}) {
     add_native(*sub, context, name, description);
   }
 }

@@ -1,0 +1,32 @@
+// The job that this process is a rank of: joined with a limit on every wait.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "engine/bench/fabric.h"
+#include "engine/bench/monitor.h"
+#include "engine/bench/roll_call.h"
+
+namespace muster::measure {
+
+class Job {
+ public:
+  /// Joins the others. When some have not come within `limit`, rank 0 names them and every rank
+  /// ends (exit 124).
+  explicit Job(std::chrono::milliseconds limit);
+
+  Fabric& fabric() { return *fabric_; }
+  Monitor& monitor() { return monitor_; }
+  bool first() const { return fabric_->rank() == 0; }
+
+  /// Waits until all have come to the end.
+  void finish();
+
+ private:
+  Monitor monitor_;
+  RollCall roll_call_;
+  std::unique_ptr<Fabric> fabric_;
+};
+
+}  // namespace muster::measure

@@ -1,0 +1,166 @@
+// muster-bench as a job of several ranks.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "engine/bench/operation.h"
+#include "engine/support/jobs.h"
+
+namespace muster {
+namespace {
+
+ProcessResult bench(int ranks, std::vector<std::string> args) {
+  args.insert(args.begin(), MUSTER_BENCH);
+  return run_job(ranks > 1 ? Launcher::kMpirun : Launcher::kNone, ranks, std::move(args));
+}
+
+/// The rows of a table, in words.
+std::vector<std::vector<std::string>> rows(const std::string& text) {
+  std::vector<std::vector<std::string>> all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    all.emplace_back(std::istream_iterator<std::string>(words),
+                     std::istream_iterator<std::string>());
+  }
+  return all;
+}
+
+class Operations : public testing::TestWithParam<measure::Operation> {};
+
+TEST_P(Operations, AreRightOnFourRanksInBothPlaces) {
+  const ProcessResult result =
+      bench(4, {to_string(GetParam()), "-b", "256", "-e", "16K", "-f", "8", "-n", "2", "-c", "2"});
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  const auto table = rows(result.out);
+  ASSERT_EQ(table.size(), 3U) << result.out;
+  for (const auto& row : table) {
+    ASSERT_EQ(row.size(), 13U) << result.out;
+    EXPECT_EQ(row[8], "0") << result.out;
+    EXPECT_EQ(row[12], "0") << result.out;
+  }
+  EXPECT_NE(result.out.find("# Out of bounds values : 0 OK"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Operations, testing::ValuesIn(measure::all_operations()),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
+
+TEST(BenchJobs, OneSidedOperationsAreRight) {
+  const std::vector<std::vector<std::string>> operations = {
+      {"put"},
+      {"put", "--bidir"},
+      {"get"},
+      {"pingpong"},
+      {"alltoall", "--one-sided"},
+      {"atomic", "--atomic", "inc"},
+      {"atomic", "--atomic", "fetch_add", "--bidir"},
+      {"atomic", "--atomic", "swap"},
+      {"atomic", "--atomic", "compare_swap"}};
+  for (std::vector<std::string> arguments : operations) {
+    const std::string name =
+        arguments.front() + (arguments.size() > 1 ? " " + arguments.back() : "");
+    for (const char* word : {"-b", "8", "-e", "2K", "-f", "16", "-n", "5", "-c", "2"})
+      arguments.emplace_back(word);
+    const ProcessResult result = bench(4, arguments);
+    EXPECT_EQ(result.exit_code, 0) << name << result.out << result.err;
+    EXPECT_NE(result.out.find("# Wrong bytes or words : 0 OK"), std::string::npos)
+        << name << result.out;
+  }
+}
+
+TEST(BenchJobs, PairsNeedAnEvenNumberOfRanks) {
+  const ProcessResult result = bench(3, {"put", "-b", "8", "-e", "8"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("put works in pairs of ranks: an even number, not 3"),
+            std::string::npos)
+      << result.err;
+}
+
+TEST(BenchJobs, EveryTypeAndReductionIsRight) {
+  const ProcessResult result =
+      bench(3, {"all_reduce", "-b", "1K", "-e", "1K", "-d", "all", "-o", "all", "-n", "1"});
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_EQ(rows(result.out).size(), 12U * 6U) << result.out;
+}
+
+TEST(BenchJobs, RootsInTurn) {
+  const ProcessResult result =
+      bench(3, {"broadcast", "-b", "64", "-e", "64", "-n", "1", "-r", "-1"});
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_EQ(rows(result.out).size(), 3U) << result.out;
+}
+
+TEST(BenchJobs, OneRankAloneNeedsNoLauncher) {
+  const ProcessResult result = bench(1, {"all_gather", "-b", "64", "-e", "64"});
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_NE(result.out.find("#  Rank  0"), std::string::npos);
+}
+
+TEST(BenchJobs, HypercubeNeedsAPowerOfTwo) {
+  const ProcessResult result = bench(3, {"hypercube", "-b", "64", "-e", "64"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("hypercube needs a power of two of ranks, not 3"), std::string::npos)
+      << result.err;
+}
+
+TEST(BenchJobs, JsonIsWritten) {
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("muster-bench-" + std::to_string(::getpid()) + ".json");
+  const ProcessResult result =
+      bench(2, {"all_reduce", "-b", "64", "-e", "256", "-f", "2", "-n", "1", "-J", file.string()});
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  std::ifstream stream(file);
+  const auto json = nlohmann::json::parse(stream);
+  std::filesystem::remove(file);
+  EXPECT_EQ(json["devices"].size(), 2U);
+  EXPECT_EQ(json["results"].size(), 3U);
+}
+
+TEST(BenchJobs, CyclesEndWithTheDuration) {
+  const ProcessResult result =
+      bench(2, {"all_reduce", "-b", "64", "-e", "64", "-N", "0", "--duration", "1"});
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_GE(rows(result.out).size(), 1U);
+}
+
+/// A rank that does something else: the shell asks the launcher which one it is.
+ProcessResult with_rank(int ranks, int rank, const std::string& instead,
+                        const std::string& arguments) {
+  return run_job(Launcher::kMpirun, ranks,
+                 {"sh", "-c",
+                  "if [ \"$OMPI_COMM_WORLD_RANK\" = " + std::to_string(rank) + " ]; then " +
+                      instead + "; else exec " MUSTER_BENCH " " + arguments + "; fi"});
+}
+
+TEST(BenchJobs, ARankThatNeverJoinsIsNamedWithinTheLimit) {
+  for (const int rank : {1, 2}) {
+    const ProcessResult result = with_rank(3, rank, "sleep 60", "all_reduce -b 64 -e 64 -T 3");
+    EXPECT_EQ(result.exit_code, 124) << result.out << result.err;
+    EXPECT_NE(result.err.find("these ranks have not joined: " + std::to_string(rank)),
+              std::string::npos)
+        << result.err;
+  }
+}
+
+TEST(BenchJobs, ARankThatStopsIsNamedWithinTheLimit) {
+  for (const int rank : {0, 1}) {
+    const ProcessResult result =
+        with_rank(2, rank,
+                  MUSTER_BENCH
+                  " all_reduce -b 64 -e 64 -T 4 -N 0 --duration 60 & sleep 2; kill -STOP $!; wait",
+                  "all_reduce -b 64 -e 64 -T 4 -N 0 --duration 60");
+    EXPECT_EQ(result.exit_code, 124) << result.out << result.err;
+    EXPECT_NE(result.err.find("rank " + std::to_string(rank) + " (host "), std::string::npos)
+        << result.err;
+  }
+}
+
+}  // namespace
+}  // namespace muster
