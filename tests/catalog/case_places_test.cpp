@@ -47,11 +47,26 @@ TEST(CasePlaces, EachRuleFindsItsDefect) {
 TEST(Identities, PlaceholdersAndVariablesAreNone) {
   const auto known = facts::load_registries(real_file_system(), testing::source_dir());
   ASSERT_TRUE(known.ok());
-  for (const char* text :
-       {"123456789012.dkr.ecr.${AWS_REGION}.amazonaws.com/x:1", "arn:aws:iam::111122223333:role/x",
-        "763104351884.dkr.ecr.$AWS_REGION.amazonaws.com/pytorch", "vpc-0123456789abcdef0",
-        "s3://${BUCKET}/x", "s3://amzn-s3-demo-bucket/x", "steps: 210987654329", "/fsx/data",
-        "python3.12/site-packages", "a/3.x/b", "1.50/2", "sg-group", "/opt/apps", "$HOME/x"}) {
+  for (const char* text : {"123456789012.dkr.ecr.${AWS_REGION}.amazonaws.com/x:1",
+                           "arn:aws:iam::111122223333:role/x",
+                           "763104351884.dkr.ecr.$AWS_REGION.amazonaws.com/pytorch",
+                           "vpc-0123456789abcdef0",
+                           "s3://${BUCKET}/x",
+                           "s3://amzn-s3-demo-bucket/x",
+                           "s3://data-${NAME}/x",
+                           "s3://data-$NAME",
+                           "ami-0a1b2c3d4",
+                           "a.elb.example.com",
+                           "see 3.test",
+                           "1.first second",
+                           "steps: 210987654329",
+                           "/fsx/data",
+                           "python3.12/site-packages",
+                           "a/3.x/b",
+                           "1.50/2",
+                           "sg-group",
+                           "/opt/apps",
+                           "$HOME/x"}) {
     for (const BoundText& found : find_identities(text, *known))
       ADD_FAILURE() << text << ": " << found.rule << ", " << found.message;
   }

@@ -33,6 +33,12 @@ TEST(CaseRules, EachRuleFindsItsMistake) {
       {"case-batch", {{"batch.global", "16"}, {"batch.grad_accum", "3"}}},
       {"case-experts", on_eight({{"parallelism.ep", "3"}})},
       {"case-heads", on_eight({{"case.model", "smollm2-135m"}, {"parallelism.tp", "2"}})},
+      {"case-heads",
+       {foreign_launcher,
+        foreign,
+        {"topology", "{nodes: 1, accelerators_per_node: 6, accelerator: gpu}"},
+        {"case.model", "llama3.2-3b"},
+        {"parallelism.tp", "6"}}},
       {"case-layers", on_eight({{"case.model", "smollm2-135m"}, {"parallelism.pp", "4"}})},
       {"case-sequence", on_eight({{"parallelism.cp", "8"}, {"batch.seq_len", "1000"}})},
       {"case-sequence", {{"batch.seq_len", "4096"}}},
@@ -105,6 +111,36 @@ TEST(CaseRules, NameMustBeTheFolder) {
   EXPECT_EQ(resolved.findings()[0].rule, "case-name");
   EXPECT_EQ(resolved.findings()[0].where.line, 3);
   EXPECT_EQ(resolved.findings()[0].hint, "name: training/native/llama/other");
+}
+
+// What a name can't be, whatever the folder.
+TEST(CaseRules, NamesAreWordsThatTheTargetsTake) {
+  const auto refused = [](const std::string& name, const std::string& object) {
+    std::vector<Override> options;
+    if (!object.empty()) options.emplace_back("targets", "{kubernetes: {object: " + object + "}}");
+    const std::string text = edited("name: training/native/llama/tiny", "name: \"" + name + "\"");
+    const auto resolved = resolve(parsed(text), "", "", options, known_facts());
+    std::string all;
+    for (const Finding& finding : resolved.findings()) all += to_string(finding) + "\n";
+    return resolved ? std::string("accepted") : all;
+  };
+  for (const char* name : {"training//x", "training/a b", "/training/x", "training/x/", "a/../x"})
+    EXPECT_NE(refused(name, "").find("not a path of plain words"), std::string::npos) << name;
+  const std::string longest = "training/" + std::string(61, 'a') + "/x";
+  EXPECT_EQ(refused(longest, "PyTorchJob"), "accepted");
+  EXPECT_NE(refused(longest + "y", "PyTorchJob").find("64 characters, Kubernetes takes 63"),
+            std::string::npos);
+  EXPECT_EQ(refused(longest + "y", ""), "accepted");
+  EXPECT_EQ(refused("training/qwen/qwen3.6", "PyTorchJob"), "accepted");
+  EXPECT_NE(refused("training/qwen/qwen3.6", "DynamoGraphDeployment").find("has a dot"),
+            std::string::npos);
+}
+
+TEST(CaseRules, APinThatIsNoVersionIsAWarning) {
+  const auto resolved = settle(kManifest, "", {{"image.pins", "{efa: one}"}});
+  ASSERT_TRUE(resolved.ok()) << to_string(resolved.findings()[0]);
+  ASSERT_EQ(resolved->warnings.size(), 1u);
+  EXPECT_EQ(resolved->warnings[0].rule, "case-pin");
 }
 
 TEST(CaseRules, ProfilesAreCheckedToo) {

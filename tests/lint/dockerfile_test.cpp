@@ -90,6 +90,12 @@ TEST_F(Docker, EachRuleFindsItsDefect) {
       {"docker-region", "FROM x.dkr.ecr.us-east-1.amazonaws.com/y:1\n", 1},
       {"docker-syntax", "FROM x:1\nRUNN true\n", 2},
       {"docker-syntax", "FROM x:1 y\n", 1},
+      {"docker-syntax", "FROM x:1\nFROM\n", 2},
+      {"docker-syntax", "RUN true\nFROM x:1\n", 1},
+      {"docker-syntax", "FROM x:1\nENV A\n", 2},
+      {"docker-syntax", "FROM x:1\nCOPY src/train.py\n", 2},
+      {"docker-ssh-key", "FROM x:1\nCOPY id_rsa /root/.ssh/\n", 2},
+      {"docker-secret", "FROM x:1\nRUN login hf_abcdefghijklmnopqrst\n", 2},
       {"docker-syntax", "FROM x:1\nRUN <<EOF\ntrue\n", 2},
   };
   for (const Defect& defect : all) {
@@ -131,7 +137,8 @@ RUN git clone https://github.com/a/b.git /b && git -C /b checkout 0dc87eb3b40c37
 RUN python3 -m pip install --no-cache-dir --index-url https://download.pytorch.org/whl/cu130 \
       torch==2.9.1 "git+https://github.com/a/b@v1.2" /wheels/*.whl \
  && pip install -r requirements.txt -e .
-COPY requirements.txt src/*.py /work/
+COPY requirements.txt ./src/*.py /work/
+RUN echo vvhost vv > "=1" && curl https://@host/x
 COPY <<"EOF" /etc/some.conf
 pip install nothing
 EOF
@@ -157,6 +164,10 @@ TEST_F(Docker, ATextWithoutFromIsUnreadable) {
   const facts::Facts none;
   kDockerfileChecker.check({"Dockerfile", "/p", "hello\n"}, none, unreadable);
   EXPECT_TRUE(unreadable);
+  const Findings findings =
+      kDockerfileChecker.check({"Dockerfile", "/p", "ARG A=1\n"}, none, unreadable);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].message.find("no FROM"), std::string::npos);
 }
 
 TEST(Dockerfile, StagesArgumentsAndDefaults) {

@@ -58,6 +58,7 @@ TEST(Environment, EachVariableGetsItsVerdict) {
       {"env-misspelt", "NCCL_P2P_NET_CHUNKSIZ=524288", "p5.48xlarge"},
       {"env-conflict", "NCCL_SOCKET_IFNAME=lo", "p5.48xlarge"},
       {"env-conflict", "NCCL_NET_PLUGIN=none", "p5.48xlarge"},
+      {"env-conflict", "NCCL_IB_DISABLE=1", "p5.48xlarge"},
       {"env-conflict", "UCX_TLS=self,sm", "p5.48xlarge"},
   };
   for (const Judged& judged : all) {
@@ -91,6 +92,19 @@ TEST(Environment, WhatIsMissingIsNamedWithItsSource) {
   ASSERT_NE(found, findings.end());
   EXPECT_EQ(found->rule, "env-missing");
   EXPECT_NE(found->message.find("(source: "), std::string::npos);
+  const auto set = parse_environment_text("FI_EFA_USE_DEVICE_RDMA=0\n", "env");
+  for (const Finding& finding :
+       check_environment_set(set, rules(), on("g5.8xlarge"), {"env", 1, 1}))
+    EXPECT_NE(finding.hint, "FI_EFA_USE_DEVICE_RDMA=0");
+}
+
+TEST(Environment, TheSecondOfTheSameNameIsAWarning) {
+  const Findings findings =
+      judge("NCCL_DEBUG=INFO\nA=1\nA=2\nNCCL_DEBUG=WARN\n", on("p5.48xlarge"));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].rule, "env-repeated");
+  EXPECT_EQ(findings[0].where.line, 4);
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
 }
 
 TEST(Environment, LinesAsEnvAndScriptsWriteThem) {

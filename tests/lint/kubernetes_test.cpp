@@ -152,6 +152,85 @@ TEST(KubernetesObjects, RulesBeyondTypes) {
       "[kubernetes-auto-resume]");
 }
 
+TEST(KubernetesObjects, RulesOfPods) {
+  const std::string good = R"(apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  volumes: [{name: shm, emptyDir: {medium: Memory}}]
+  tolerations: [{operator: Exists}]
+  containers:
+    - name: a
+      image: "${REGISTRY}/a"
+      env: [{name: A, value: b}]
+      volumeMounts: [{name: shm, mountPath: /dev/shm}]
+)";
+  EXPECT_EQ(findings(good), "");
+  const auto only = [&](const std::string& what, const std::string& by, const std::string& start) {
+    const std::string all = findings(with(good, what, by));
+    EXPECT_EQ(all.rfind(start, 0), 0U) << all;
+    EXPECT_EQ(all.find('\n') + 1, all.size()) << all;
+  };
+  only("{name: a}", "{labels: {a: b}}", "f:3:11: error: metadata.name is missing");
+  EXPECT_EQ(findings(with(good, "{name: a}", "{generateName: a-}")), "");
+  only("emptyDir: {medium: Memory}}", "emptyDir: {}}, {name: shm, emptyDir: {}}",
+       "f:5:40: error: two volumes are called \"shm\"");
+  only("emptyDir: {medium: Memory}", "hostPath: {path: /dev/shm}",
+       "f:5:13: warning: the node's /dev/shm is shared");
+  only("containers:\n", "initContainers: [{name: a, image: a:1}]\n  containers:\n",
+       "f:9:7: error: two containers are called \"a\"");
+  only("{operator: Exists}", "{effect: NoSchedule}", "f:6:17: error: a toleration without key");
+  only("[{name: A, value: b}]", "[{name: A, value: b}, {name: A, value: c}]",
+       "f:10:34: warning: A is set twice");
+  only("value: b", "value: b, valueFrom: {fieldRef: {fieldPath: status.podIP}}",
+       "f:10:13: error: A has a value and a valueFrom");
+}
+
+TEST(KubernetesObjects, RulesOfJobs) {
+  const std::string good = R"(apiVersion: batch/v1
+kind: Job
+metadata: {name: a}
+spec:
+  completionMode: Indexed
+  completions: 2
+  parallelism: 2
+  podFailurePolicy: {rules: []}
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: a, image: a:1}]
+)";
+  EXPECT_EQ(findings(good), "");
+  const auto only = [&](const std::string& what, const std::string& by, const std::string& start) {
+    const std::string all = findings(with(good, what, by));
+    EXPECT_EQ(all.rfind(start, 0), 0U) << all;
+    EXPECT_EQ(all.find('\n') + 1, all.size()) << all;
+  };
+  only("  completions: 2\n", "", "f:5:3: error: an Indexed Job says how many completions");
+  only("parallelism: 2", "parallelism: 1", "f:5:3: warning: 1 of 2 pods run at a time");
+  EXPECT_EQ(findings(with(with(good, "Indexed", "NonIndexed"), "parallelism: 2", "parallelism: 1")),
+            "");
+  only("restartPolicy: Never", "restartPolicy: OnFailure",
+       "f:8:21: error: a pod failure policy needs pods that are not restarted");
+  const std::string always =
+      findings(with(with(good, "  podFailurePolicy: {rules: []}\n", ""), "Never", "Always"));
+  EXPECT_EQ(always.rfind("f:10:7: error: pods of a Job are restarted Never or OnFailure", 0), 0U)
+      << always;
+}
+
+TEST(KubernetesObjects, APyTorchJobHasOneMaster) {
+  const std::string all = findings(R"(apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 2
+      template: {spec: {containers: [{name: pytorch, image: a:1}]}}
+)");
+  EXPECT_EQ(all.rfind("f:7:17: error: a PyTorchJob has one Master", 0), 0U) << all;
+}
+
 TEST(KubernetesObjects, AnElasticJobHasNoFixedRank) {
   const std::string job = R"(apiVersion: kubeflow.org/v1
 kind: PyTorchJob

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/verdict.h"
+#include "lint/shellcheck.h"
 #include "testing.h"
 
 namespace muster::lint {
@@ -80,6 +81,29 @@ TEST_F(Lint, AFileIsCheckedOnce) {
   const Report report = validate(
       files_, "/p", {"/p/test_cases", "/p/test_cases/training/native/llama/tiny/case.yaml"});
   EXPECT_EQ(report.checked.size(), 1u);
+}
+
+TEST_F(Lint, FoldersWithoutEndAreGivenUpAndSaid) {
+  std::string path = "/p/deep";
+  for (int i = 0; i < 40; ++i) path += "/a";
+  add(path + "/case.yaml", kCase);
+  const Report report = check("/p/deep");
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].rule, "file-unreadable");
+  EXPECT_EQ(report.exit_code(), kExitBadInput);
+}
+
+TEST(Shellcheck, ErrorsAndWarningsAreFindingsNotesAreNot) {
+  const auto found = parse_shellcheck(R"({"comments": [
+    {"file": "a.sh", "line": 3, "column": 5, "level": "error", "code": 1009, "message": "m"},
+    {"file": "a.sh", "line": 4, "column": 1, "level": "warning", "code": 86, "message": "n"},
+    {"file": "a.sh", "line": 5, "column": 1, "level": "style", "code": 2006, "message": "o"}]})");
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ(to_string((*found)[0]), "a.sh:3:5: error: m [shellcheck-SC1009]");
+  EXPECT_EQ(to_string((*found)[1]), "a.sh:4:1: warning: n [shellcheck-SC0086]");
+  for (const char* text : {"", "[]", "{}", R"({"comments": 1})"})
+    EXPECT_FALSE(parse_shellcheck(text)) << text;
 }
 
 TEST_F(Lint, NameFollowsThePlaceInTheProject) {

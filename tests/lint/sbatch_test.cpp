@@ -57,6 +57,7 @@ TEST(Sbatch, EachRuleFindsItsDefect) {
       {"sbatch-option-value", "", "A=(--container-image)\nsrun \"${A[@]}\" x\n", 4},
       {"sbatch-option-value", "#SBATCH --exclusive --job-name\n", "", 3},
       {"sbatch-option-value", "#SBATCH --hold=yes\n", "", 3},
+      {"sbatch-option-value", "", "srun --label=yes true\n", 4},
       {"sbatch-directive-late", "", "true\n#SBATCH --time=1\n", 5},
       {"sbatch-directive-form", "# SBATCH --exclusive\n", "", 3},
       {"sbatch-directive-form", "  #SBATCH --exclusive\n", "", 3},
@@ -86,6 +87,8 @@ TEST(Sbatch, EachRuleFindsItsDefect) {
       {"sbatch-tasks", "#SBATCH --ntasks=1\n", "", 3},
       {"sbatch-tasks", "#SBATCH --ntasks-per-node=8 --ntasks=8\n", "", 3},
       {"sbatch-tasks", "#SBATCH --gpus-per-node=8 --gres=gpu:4\n", "", 3},
+      {"sbatch-tasks", "#SBATCH --cpus-per-task=0\n", "", 3},
+      {"sbatch-tasks", "#SBATCH --gpus-per-node=8 --ntasks-per-node=8 --gpus-per-task=2\n", "", 3},
       {"sbatch-tasks", "#SBATCH --gpus-per-task=8\n", "", 3},
       {"sbatch-tasks", "#SBATCH --ntasks-per-node=8\n", "srun torchrun x.py\n", 5},
       {"sbatch-tasks", "", "srun torchrun --nnodes=4 x.py\n", 4},
@@ -134,6 +137,9 @@ AUTO=()
 if [ -d /opt/sagemaker_cluster ]; then AUTO=(--auto-resume=1); fi
 ARGS=(--container-image "$IMAGE" --container-mounts "/fsx:/fsx,$PWD:/work")
 export NCCL_SOCKET_IFNAME="^docker,lo,veth" NCCL_DEBUG=WARN
+export HF_TOKEN="$(cat "$HOME/token")" OTHER_TOKEN="$IMAGE"
+echo "$0" '{TAG}' a{1,2}
+srun --mpi="$IMAGE" "--$IMAGE" true
 for attempt in $(seq 60); do [ -f ready ] && break; sleep 1; done
 tries=0
 until [ -f other ]; do tries=$((tries + 1)); [ "$tries" -lt 9 ] || exit 1; sleep 1; done
@@ -153,6 +159,13 @@ srun "${AUTO[@]}" -l -K1 "${ARGS[@]}" bash -c 'exec torchrun --node_rank="$SLURM
   "${nodes[0]}" "$SLURM_JOB_ID"
 )sh");
   for (const Finding& finding : findings) ADD_FAILURE() << to_string(finding);
+}
+
+TEST(Sbatch, WhatIsNeverClosedIsAWarning) {
+  const Findings findings = check(script("", "echo \"never closed\n"));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].rule, "sbatch-syntax");
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
 }
 
 TEST(Sbatch, HintsNameWhatWasMeant) {
