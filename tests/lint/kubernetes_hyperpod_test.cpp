@@ -57,7 +57,7 @@ std::string judged(const std::string& text, Cluster cluster = Cluster::kHyperpod
 
 void expect_rule(const std::string& findings, const std::string& start, const std::string& rule) {
   EXPECT_EQ(findings.rfind(start, 0), 0U) << findings;
-  EXPECT_NE(findings.find("[kubernetes-hyperpod-" + rule + "]\n"), std::string::npos) << findings;
+  EXPECT_NE(findings.find("[" + rule + "]\n"), std::string::npos) << findings;
   EXPECT_EQ(findings.find('\n') + 1, findings.size()) << findings;
 }
 
@@ -71,7 +71,7 @@ TEST(KubernetesHyperpod, PlacementThatIsMissingIsNamed) {
       "                      - {key: sagemaker.amazonaws.com/node-health-status, operator: In, "
       "values: [Schedulable]}\n";
   const std::string none = judged(without(kGood, healthy));
-  expect_rule(none, "f:13:11: warning: ", "health");
+  expect_rule(none, "f:13:11: warning: ", "kubernetes-hyperpod-health");
   EXPECT_NE(none.find("no a required node affinity"), std::string::npos) << none;
   EXPECT_EQ(none.find("toleration of"), std::string::npos) << none;
   const std::string toleration =
@@ -86,17 +86,18 @@ TEST(KubernetesHyperpod, PlacementThatIsMissingIsNamed) {
 
 TEST(KubernetesHyperpod, TypesRetriesDisksAndQueues) {
   expect_rule(judged(without(kGood, "ml.p5", "p5")), "f:18:88: error: HyperPod's nodes have no",
-              "instance");
+              "kubernetes-hyperpod-instance");
   expect_rule(judged(without(kGood, "    sagemaker.amazonaws.com/job-max-retry-count: \"3\"\n")),
-              "f:6:53: warning", "retries");
-  expect_rule(judged(without(kGood, "count: \"3\"", "count: often")), "f:7:50: error", "retries");
+              "f:6:53: warning", "kubernetes-hyperpod-retries");
+  expect_rule(judged(without(kGood, "count: \"3\"", "count: often")), "f:7:50: error",
+              "kubernetes-hyperpod-retries");
   const std::string disk = without(
       kGood, "          containers:",
       "          volumes: [{name: d, hostPath: {path: /mnt/k8s-disks/0}}]\n          containers:");
-  expect_rule(judged(disk), "f:27:48: warning: /mnt/k8s-disks/0", "disk");
+  expect_rule(judged(disk), "f:27:48: warning: /mnt/k8s-disks/0", "kubernetes-hyperpod-disk");
   const std::string priority = without(
       kGood, "  annotations:", "  labels: {kueue.x-k8s.io/priority-class: high}\n  annotations:");
-  expect_rule(judged(priority), "f:5:43: warning", "queue");
+  expect_rule(judged(priority), "f:5:43: warning", "kubernetes-hyperpod-queue");
   EXPECT_EQ(judged(without(priority, "high}", "high, kueue.x-k8s.io/queue-name: q}")), "");
 }
 
@@ -107,7 +108,8 @@ TEST(KubernetesHyperpod, TheOperatorsJobIsStartedByItsAgent) {
            "          containers:\n            - {name: a, image: a:1, command: [" +
            program + ", train.py]}\n";
   };
-  expect_rule(judged(job("torchrun"), Cluster::kAny), "f:10:15: warning", "launcher");
+  expect_rule(judged(job("torchrun"), Cluster::kAny), "f:10:15: warning",
+              "kubernetes-hyperpod-launcher");
   EXPECT_EQ(judged(job("hyperpodrun"), Cluster::kAny), "");
 }
 

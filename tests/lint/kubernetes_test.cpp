@@ -177,6 +177,9 @@ spec:
        "f:5:40: error: two volumes are called \"shm\"");
   only("emptyDir: {medium: Memory}", "hostPath: {path: /dev/shm}",
        "f:5:13: warning: the node's /dev/shm is shared");
+  EXPECT_NE(findings(with(good, "emptyDir: {medium: Memory}", "hostPath: {path: /dev/shm}"))
+                .find("[kubernetes-shm]"),
+            std::string::npos);
   only("containers:\n", "initContainers: [{name: a, image: a:1}]\n  containers:\n",
        "f:9:7: error: two containers are called \"a\"");
   only("{operator: Exists}", "{effect: NoSchedule}", "f:6:17: error: a toleration without key");
