@@ -87,28 +87,33 @@ def timed(command, cwd):
     return time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
-def measure(muster, copies, runs):
-    with tempfile.TemporaryDirectory() as directory:
+def measure(muster, copies, runs, trees, verbs):
+    directory = pathlib.Path(trees) / str(copies)
+    if not (directory / ".git" / "made").exists():
+        directory.mkdir(parents=True)
         size = make(directory, copies)
-        plan = pathlib.Path(directory) / ".git" / "plan.yaml"
-        moves = "" if copies > 1 else "  - {move: 3.test_cases, to: test_cases/training}\n"
-        plan.write_text(PLAN % moves)
-        row = {"files": FILES * copies, "bytes": size}
-        peak = 0
-        for verb in ("plan", "apply", "verify"):
-            seconds, processor = [], []
-            for run in range(runs):
-                command = {"plan": [muster, "reorg", "plan", str(plan), "-o", "json"],
-                           "apply": [muster, "reorg", "apply", str(plan), "--branch", f"run{run}"],
-                           "verify": [muster, "reorg", "verify", "main", "run0"]}[verb]
-                took, worked, memory = timed(command, directory)
-                seconds.append(took)
-                processor.append(worked)
-                peak = max(peak, memory)
-            row[f"{verb}_seconds"] = round(statistics.median(seconds), 3)
-            row[f"{verb}_processor_seconds"] = round(statistics.median(processor), 3)
-        row["peak_bytes"] = peak
-        return row
+        (directory / ".git" / "made").write_text(str(size))
+    plan = directory / ".git" / "plan.yaml"
+    moves = "" if copies > 1 else "  - {move: 3.test_cases, to: test_cases/training}\n"
+    plan.write_text(PLAN % moves)
+    row = {"files": FILES * copies, "bytes": int((directory / ".git" / "made").read_text())}
+    peak = 0
+    for verb in verbs:
+        seconds, processor = [], []
+        for run in range(runs):
+            if verb == "apply":
+                subprocess.run(["git", "branch", "-qD", f"run{run}"], cwd=directory, stderr=subprocess.DEVNULL, check=False)
+            command = {"plan": [muster, "reorg", "plan", str(plan)],
+                       "apply": [muster, "reorg", "apply", str(plan), "--branch", f"run{run}"],
+                       "verify": [muster, "reorg", "verify", "main", "run0"]}[verb]
+            took, worked, memory = timed(command, directory)
+            seconds.append(took)
+            processor.append(worked)
+            peak = max(peak, memory)
+        row[f"{verb}_seconds"] = round(statistics.median(seconds), 3)
+        row[f"{verb}_processor_seconds"] = round(statistics.median(processor), 3)
+    row["peak_bytes"] = peak
+    return row
 
 
 def main():
@@ -116,13 +121,18 @@ def main():
     parser.add_argument("--copies", type=int, default=40)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--muster", default=str(ROOT / "build/release/bin/muster"))
+    parser.add_argument("--trees", help="where the repositories are made, or lie from an earlier run; default: made anew")
+    parser.add_argument("--verbs", nargs="+", default=["plan", "apply", "verify"])
     options = parser.parse_args()
-    small = measure(options.muster, 1, options.runs)
-    large = measure(options.muster, options.copies, 1)
+    with tempfile.TemporaryDirectory() as scratch:
+        trees = options.trees or scratch
+        load = os.getloadavg()[0]
+        small = measure(options.muster, 1, options.runs, trees, options.verbs)
+        large = measure(options.muster, options.copies, 1, trees, options.verbs)
     result = {
         "date": datetime.date.today().isoformat(),
         "processors": os.cpu_count(),
-        "load_before": round(os.getloadavg()[0], 1),
+        "load_before": round(load, 1),
         "rows": {"1 repository": small, f"{options.copies} copies": large},
         "bars": [
             {"name": "1,472 files: plan", "value": small["plan_seconds"], "limit": "<= 1.0 s",

@@ -83,7 +83,7 @@ def reorganisation(result):
              "| tree | files | text | plan | apply, all commits | verify | peak memory |", "|---|---:|---:|---:|---:|---:|---:|"]
     for name, row in result["rows"].items():
         times = " | ".join("{:.2f} s ({:.2f})".format(row[f"{verb}_seconds"], row[f"{verb}_processor_seconds"])
-                           for verb in ("plan", "apply", "verify"))
+                           if f"{verb}_seconds" in row else "" for verb in ("plan", "apply", "verify"))
         lines.append("| {} | {:,} | {:.1f} MB | {} | {:.0f} MB |".format(name, row["files"], row["bytes"] / 1e6, times, row["peak_bytes"] / 1e6))
     lines += ["", "| bar | measured | wanted | |", "|---|---:|---:|---|"]
     lines += ["| {} | {} | {} | {} |".format(bar["name"], bar["value"], bar["limit"], bar["outcome"]) for bar in result["bars"]]

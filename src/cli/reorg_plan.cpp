@@ -44,36 +44,41 @@ void plan(const PlanOptions& options, bool detailed, Context& context) {
   output.name = "reorg plan";
   output.judges = true;
   output.findings = planned->findings;
-  const Findings references = reference_findings(rewriting);
-  output.findings.insert(output.findings.end(), references.begin(), references.end());
+  const auto moves = moves_json(layout, false), drops = moves_json(layout, true);
   output.data["plan"] = planned->workspace->plan.name;
-  output.data["collided"] = planned->workspace->moves.collided;
-  output.data["moves"] = moves_json(layout, false);
-  output.data["drops"] = moves_json(layout, true);
-  output.data["edits"] = to_json(rewriting.edits);
-  output.data["proposals"] = to_json(rewriting.proposals);
-  output.data["unclear"] = to_json(rewriting.unclear);
-  output.data["dead"] = to_json(rewriting.dead);
-  output.data["healed"] = to_json(rewriting.healed);
-  output.data["pinned"] = to_json(rewriting.pinned);
-  output.data["scanned"] = {
-      {"files", rewriting.files}, {"bytes", rewriting.bytes}, {"references", rewriting.references}};
-  output.data["findings"] = to_json(planned->findings);
+  output.data["moves"] = moves;
+  // Of a large tree the lists take more memory than all else: only for whom they are printed.
+  const bool lists = context.format() == Format::kJson || context.format() == Format::kYaml;
+  if (lists) {
+    output.data["collided"] = planned->workspace->moves.collided;
+    output.data["drops"] = drops;
+    output.data["edits"] = to_json(rewriting.edits);
+    output.data["proposals"] = to_json(rewriting.proposals);
+    output.data["unclear"] = to_json(rewriting.unclear);
+    output.data["dead"] = to_json(rewriting.dead);
+    output.data["healed"] = to_json(rewriting.healed);
+    output.data["pinned"] = to_json(rewriting.pinned);
+    output.data["scanned"] = {{"files", rewriting.files},
+                              {"bytes", rewriting.bytes},
+                              {"references", rewriting.references}};
+    output.data["findings"] = to_json(planned->findings);
+  } else {
+    const Findings references = reference_findings(rewriting);
+    output.findings.insert(output.findings.end(), references.begin(), references.end());
+  }
   output.rows = "moves";
   output.columns = {{"repository", "repository"}, {"from", "from"}, {"to", "to"}};
-  const std::string moves = planned->workspace->moves.collided ? "" : moves_text(layout);
-  output.text = moves + findings_text(output.findings);
+  const bool collided = planned->workspace->moves.collided;
+  output.text = (collided ? "" : moves_text(layout)) + findings_text(output.findings);
   context.print(output);
-  const std::size_t moved = output.data["moves"].size();
   if (!context.quiet) {
     context.err << fmt::format(
         "{} move, {} dropped; {} rewritten, {} proposed, {} dead before, {} healed\n",
-        counted(moved, "file"), output.data["drops"].size(),
-        counted(rewriting.edits.size(), "reference"), rewriting.proposals.size(),
-        rewriting.dead.size(), rewriting.healed.size());
+        counted(moves.size(), "file"), drops.size(), counted(rewriting.edits.size(), "reference"),
+        rewriting.proposals.size(), rewriting.dead.size(), rewriting.healed.size());
   }
-  const bool anything = moved > 0 || !rewriting.edits.empty() || !output.data["drops"].empty();
-  if (planned->workspace->moves.collided) {
+  const bool anything = !moves.empty() || !rewriting.edits.empty() || !drops.empty();
+  if (collided) {
     context.exit_code = kExitFailed;
   } else if (detailed && anything) {
     context.exit_code = kExitDiffers;

@@ -57,7 +57,8 @@ TEST(Crash, LeavesTheOldOrTheNewBranch) {
       << "set -e\ngit init -q -b main base\ncd base\ngit config user.name a\n"
          "git config user.email a@b\nmkdir -p 1.arch 2.docs\n"
          "for i in $(seq 40); do echo \"[x](../2.docs/$i.md)\" >1.arch/$i.md; "
-         "echo \"[y](../1.arch/$i.md) $i\" >2.docs/$i.md; done\ngit add .\ngit commit -qm one\ngit gc -q\n";
+         "echo \"[y](../1.arch/$i.md) $i\" >2.docs/$i.md; done\ngit add .\ngit commit -qm one\ngit "
+         "gc -q\n";
   ASSERT_EQ(output_of("cd " + root + " && sh make.sh"), "");
   const std::string before = output_of("git -C " + root + "/base rev-parse main");
 
