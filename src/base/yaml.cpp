@@ -171,8 +171,7 @@ class Builder : public YAML::EventHandler {
       }
       parent.key.emplace(node.text(), node.where());
     } else {
-      parent.entries.push_back(
-          {std::move(parent.key->first), std::move(parent.key->second), std::move(node)});
+      parent.entries.push_back({std::move(parent.key->first), parent.key->second, std::move(node)});
       parent.key.reset();
     }
   }

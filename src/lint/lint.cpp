@@ -114,7 +114,9 @@ class Run {
       const fs::path path = folder / name;
       const auto info = files_.info(path);
       if (!info) continue;
-      const std::string inner = whole.ends_with('/') ? whole + name : whole + '/' + name;
+      std::string inner = whole;
+      if (!inner.ends_with('/')) inner += '/';
+      inner += name;
       if (info->kind == FileInfo::Kind::kDirectory && !is_skipped(name))
         add_directory(path, inner, depth + 1);
       if (info->kind == FileInfo::Kind::kFile) add_file(path, inner, false);

@@ -61,14 +61,14 @@ class Collector {
     if (name.empty() || name == "scratch" || name.find('$') != std::string::npos ||
         name.find('@') != std::string::npos)
       return;
-    add({PinKind::kImage, name, {}, {}, std::move(where)});
+    add({PinKind::kImage, name, {}, {}, where});
   }
 
   void repository(const std::string& url, const std::string& ref, Position where) {
     if (url.empty() || ref.empty() || is_commit(ref) || url.find('$') != std::string::npos ||
         ref.find('$') != std::string::npos)
       return;
-    add({PinKind::kRepository, url, ref, {}, std::move(where)});
+    add({PinKind::kRepository, url, ref, {}, where});
   }
 
   /// "name[extra]==1.2 ; marker", "name @ git+https://…@tag".
@@ -79,7 +79,7 @@ class Collector {
       const auto at = rest.rfind('@');
       if (at == std::string::npos || at < 8) return;
       return repository(rest.substr(0, at), rest.substr(at + 1, rest.find('#', at) - at - 1),
-                        std::move(where));
+                        where);
     }
     const auto equals = text.find("==");
     if (equals == std::string::npos || text.find("://") != std::string::npos) return;
@@ -87,7 +87,7 @@ class Collector {
     std::string version = trimmed(text.substr(equals + 2));
     version = version.substr(0, version.find_first_of(" ;,\t"));
     if (name.empty() || version.empty() || version.find_first_of("*$") != std::string::npos) return;
-    add({PinKind::kPackage, package_name(name), version, indexes, std::move(where)});
+    add({PinKind::kPackage, package_name(name), version, indexes, where});
   }
 
   const std::string& file() const { return file_; }
