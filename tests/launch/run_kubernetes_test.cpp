@@ -2,6 +2,8 @@
 // (tests/launch/fake/kubectl). tests/conformance/kube-apiserver does the same on a real API server.
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -200,6 +202,28 @@ TEST_F(RunKubernetes, StatusLogsAndCancelWorkFromElsewhere) {
   EXPECT_EQ(ended.exit_code, 4) << ended.err;
   EXPECT_EQ(ended.json()["run"]["state"], "cancelled") << ended.out;
   expect_nothing_left();
+}
+
+// As reported: half of the steps honoured the context that was named, the others the current one.
+TEST_F(RunKubernetes, EveryCallGoesToTheContextThatWasNamed) {
+  muster_.environment["FAKE_STEPS_APART"] = "3";
+  Background background(muster_, arguments({"--context", "named"}));
+  ASSERT_TRUE(started());
+  const std::string id = muster_.only_run().filename().string();
+  EXPECT_EQ(muster_.run({"status", id}).exit_code, 0);
+  EXPECT_EQ(muster_.run({"cancel", id}).exit_code, 0);
+  background.finish(std::chrono::seconds(30));
+  std::istringstream asked(text_of(cluster() / "asked"));
+  std::set<std::string> verbs;
+  for (std::string line; std::getline(asked, line);) {
+    ASSERT_TRUE(line.starts_with("--context=named ")) << line;
+    std::istringstream words(line);
+    std::string context, verb;
+    words >> context >> verb;
+    verbs.insert(verb);
+  }
+  for (const char* verb : {"create", "get", "logs", "delete"})
+    EXPECT_TRUE(verbs.contains(verb)) << verb;
 }
 
 TEST_F(RunKubernetes, StatusShowsWhyAPodWaits) {
