@@ -66,12 +66,17 @@ Rendered render_foreign_local(const Workload& workload, const ForeignPlace& plac
   } else {
     text += fmt::format(
         "# As on {0} nodes: the launcher once for each. When one ends with an error, all end.\n"
+        "pids=()\n"
         "for ((node = 0; node < {0}; node++)); do\n"
-        "  MUSTER_NODE=$node {1} &\n"
+        "  {{ export MUSTER_NODE=$node; exec {1}; }} &\n"
+        "  pids+=($!)\n"
         "done\n"
+        "# 127 is also what bash says when all have ended already.\n"
         "for ((node = 0; node < {0}; node++)); do\n"
-        "  wait -n || {{ code=$?; kill $(jobs -p) 2>/dev/null; wait; exit $code; }}\n"
-        "done\n",
+        "  wait -n || {{ code=$?; [ $code = 127 ] && [ -z \"$(jobs -pr)\" ] && break\n"
+        "    kill $(jobs -p) 2>/dev/null; wait; exit $code; }}\n"
+        "done\n"
+        "for pid in \"${{pids[@]}}\"; do wait \"$pid\" || exit; done\n",
         workload.nodes, command);
   }
   Rendered rendered;

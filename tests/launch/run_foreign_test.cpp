@@ -163,6 +163,16 @@ TEST_F(RunForeign, ProcessesWithoutALauncherAreStartedToo) {
   EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
 }
 
+TEST_F(RunForeign, SeveralNodesOfThisMachineEndTogetherOrAtTheFirstError) {
+  const std::vector<std::string> nodes = {"--profile", "spawn", "--set", "topology.nodes=2"};
+  const Finished good = run("", nodes);
+  EXPECT_EQ(good.exit_code, 0) << good.out << good.err;
+  const Finished bad = run("3:exit-7", nodes);
+  EXPECT_EQ(bad.exit_code, 3) << bad.out << bad.err;
+  EXPECT_NE(evidence(bad, "completed").find("rank 3"), std::string::npos)
+      << evidence(bad, "completed");
+}
+
 TEST_F(RunForeign, WhatNeedsGpusIsRefusedBeforeAnythingIsStarted) {
   const Finished ended = run("", {"--profile", "gpu"});
   EXPECT_EQ(ended.exit_code, 4) << ended.out;
