@@ -258,7 +258,7 @@ TEST_F(BatchFollow, AStopEndsTheJob) {
   for (const auto& [stop, end] : ends) {
     states_ = {jobs({row("j", "RUNNING")})};
     int turns = 0;
-    const auto result = follow([&] { return ++turns > 5 ? stop : Stop::kNo; });
+    const auto result = follow([&, why = stop] { return ++turns > 5 ? why : Stop::kNo; });
     EXPECT_EQ(result.end, end);
     EXPECT_EQ(result.detail, "Batch job j was ended by muster");
     EXPECT_TRUE(asked("terminate-job"));
