@@ -40,15 +40,16 @@ std::vector<std::string> command_line() {
 }
 
 int run_collective(Operation operation, const Settings& settings) {
-  // Checked before anything waits for others: how many ranks there are matters to the root alone.
-  Result<Sweep> sweep = make_sweep(operation, settings, 1 << 20);
+  // Checked before anything waits for others.
+  Result<Sweep> sweep = make_sweep(operation, settings, std::nullopt);
   if (!sweep) return refuse(sweep.findings());
   Job job(sweep->time_limit);
   Fabric& fabric = job.fabric();
   const bool first = job.first();
   sweep = make_sweep(operation, settings, fabric.size());
   if (!sweep) return first ? refuse(sweep.findings()) : kExitBadInput;
-  fit_to_memory(*sweep, fabric);
+  // Send, receive, and what MPI keeps.
+  if (!fit_to_memory(*sweep, fabric, 3)) return kExitUnverified;
   const std::string processor = processor_name(), start = now_text();
   if (first) std::cout << header(*sweep, fabric.seats(), fabric.name(), processor) << std::flush;
   std::vector<Row> rows;
@@ -67,7 +68,7 @@ int run_collective(Operation operation, const Settings& settings) {
                              start, now_text()));
     if (!written) return refuse(written.findings());
   }
-  return summary.out_of_bounds > 0 ? kExitFailed : kExitOk;
+  return conclude(*sweep, summary.checked, summary.out_of_bounds, first);
 }
 
 }  // namespace

@@ -14,16 +14,32 @@ int refuse(const Findings& findings) {
   return kExitBadInput;
 }
 
-void fit_to_memory(Sweep& sweep, Fabric& fabric) {
+bool fit_to_memory(Sweep& sweep, Fabric& fabric, int buffers) {
   std::vector<double> room = {static_cast<double>(memory_for_buffers(fabric))};
   fabric.min(room);
-  const double most = room[0] / 3;  // send, receive, and what MPI keeps
-  if (static_cast<double>(sweep.sizes.back()) <= most) return;
-  while (!sweep.sizes.empty() && static_cast<double>(sweep.sizes.back()) > most)
-    sweep.sizes.pop_back();
-  sweep.max_bytes = sweep.sizes.empty() ? 0 : sweep.sizes.back();
-  if (fabric.rank() == 0)
-    fmt::print("# Reducing maxBytes to {} due to memory limitation\n", sweep.max_bytes);
+  const double most = room[0] / buffers;
+  if (static_cast<double>(sweep.sizes.back()) <= most) return true;
+  std::erase_if(sweep.sizes, [&](std::size_t size) { return static_cast<double>(size) > most; });
+  const bool first = fabric.rank() == 0;
+  if (sweep.sizes.empty()) {
+    if (first)
+      fmt::print(stderr, "error: -b: {} bytes, {} times a rank, do not fit into memory\n",
+                 sweep.min_bytes, buffers);
+    return false;
+  }
+  sweep.max_bytes = sweep.sizes.back();
+  if (first) fmt::print("# Reducing maxBytes to {} due to memory limitation\n", sweep.max_bytes);
+  return true;
+}
+
+int conclude(const Sweep& sweep, bool checked, std::size_t wrong, bool say) {
+  if (wrong > 0) return kExitFailed;
+  if (sweep.checks == 0 || checked) return kExitOk;
+  if (say)
+    fmt::print(
+        stderr,
+        "error: no element was there to be checked: below 16 bytes a rank there is no part\n");
+  return kExitUnverified;
 }
 
 void in_cycles(const Sweep& sweep, Fabric& fabric, const std::function<void()>& once) {

@@ -12,8 +12,13 @@ namespace muster::measure {
 /// Prints why; the exit code for it.
 int refuse(const Findings& findings);
 
-/// Leaves out the sizes that do not fit into memory; a comment on stdout says so.
-void fit_to_memory(Sweep& sweep, Fabric& fabric);
+/// Leaves out the sizes of which `buffers` do not fit into a rank's memory; a comment on stdout
+/// says so. False when nothing is left to measure, which is said as well.
+bool fit_to_memory(Sweep& sweep, Fabric& fabric, int buffers);
+
+/// The exit code: data that was wrong fails, and where checks were asked but no element was there
+/// to be looked at (sizes too small for a part for each rank) nothing was verified.
+int conclude(const Sweep& sweep, bool checked, std::size_t wrong, bool say);
 
 /// Calls `once` for each cycle; all ranks end after the same one.
 void in_cycles(const Sweep& sweep, Fabric& fabric, const std::function<void()>& once);

@@ -172,7 +172,7 @@ void Monitor::watch() {
     if (rank_ > 0) tell();
     if (rank_ == 0) hear();
     const std::uint64_t now = begun_.load(std::memory_order_relaxed);
-    if (now != seen) {
+    if (now != seen || apart_) {
       seen = now;
       moved = Clock::now();
     }

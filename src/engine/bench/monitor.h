@@ -50,6 +50,18 @@ class Monitor {
   /// An operation begins.
   void begin() { begun_.fetch_add(1, std::memory_order_relaxed); }
 
+  /// While it lives this rank works by itself (fills and checks buffers) and waits for nobody.
+  class Apart {
+   public:
+    explicit Apart(Monitor& monitor) : monitor_(monitor) { monitor_.apart_ = true; }
+    ~Apart() { monitor_.apart_ = false; }
+    Apart(const Apart&) = delete;
+    Apart& operator=(const Apart&) = delete;
+
+   private:
+    Monitor& monitor_;
+  };
+
  private:
   void watch();
   void tell() const;
@@ -58,6 +70,7 @@ class Monitor {
 
   const std::chrono::milliseconds limit_, more_at_start_;
   std::atomic<std::uint64_t> begun_{0};
+  std::atomic<bool> apart_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;

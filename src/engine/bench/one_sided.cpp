@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <cstdint>
 #include <cstring>
 
@@ -302,6 +303,9 @@ void measure_one_sided(OneSided operation, const Sweep& sweep, const OneSidedOpt
                                   to_string(operation), fabric.size()));
   const std::vector<std::size_t> word = {sizeof(std::int64_t)};
   for (const std::size_t size : operation == OneSided::kAtomic ? word : sweep.sizes) {
+    if (size > INT_MAX)
+      throw Unsupported(
+          fmt::format("{} bytes are more than an MPI call can count; at most {}", size, INT_MAX));
     const std::size_t bytes = std::max<std::size_t>(1, size);
     monitor.doing(fmt::format("{} of {} bytes", to_string(operation), bytes));
     row(Measurement(operation, sweep, options, fabric, monitor, bytes).measure());

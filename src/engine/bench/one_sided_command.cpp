@@ -48,7 +48,9 @@ int run_one_sided(OneSided operation, OneSidedSettings settings) {
   prefer_shared_memory();
   Job job(sweep->time_limit);
   Fabric& fabric = job.fabric();
-  fit_to_memory(*sweep, fabric);
+  // The window and what is sent; of all-to-all a part for each rank.
+  const int buffers = operation == OneSided::kAllToAll ? 2 * fabric.size() + 1 : 3;
+  if (!fit_to_memory(*sweep, fabric, buffers)) return kExitUnverified;
   if (job.first())
     std::cout << one_sided_header(operation, *sweep, settings.options, fabric) << std::flush;
   std::size_t wrong = 0;
@@ -68,7 +70,7 @@ int run_one_sided(OneSided operation, OneSidedSettings settings) {
                             : "FAILED");
   std::fflush(stdout);
   job.finish();
-  return wrong > 0 ? kExitFailed : kExitOk;
+  return conclude(*sweep, checked, wrong, job.first());
 }
 
 }  // namespace

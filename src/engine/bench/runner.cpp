@@ -5,6 +5,7 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -60,6 +61,7 @@ class Measurement {
         width_(size_of(pattern.type)) {}
 
   Half measure(bool in_place) {
+    std::optional<Monitor::Apart> apart(monitor_);
     Buffer send(in_place ? 0 : counts_.send * width_);
     Buffer recv((in_place ? std::max(counts_.send, counts_.recv) : counts_.recv) * width_);
     Call call{pattern_.operation, pattern_.type, pattern_.reduction,
@@ -67,6 +69,7 @@ class Measurement {
               recv.data(),        in_place};
     fill_in(call);
     fabric_.prepare(call);
+    apart.reset();
     Half half;
     half.microseconds = timed();
     const double bytes =
@@ -76,7 +79,8 @@ class Measurement {
     half.algbw = bytes == 0 ? 0 : bench::algbw(bytes, half.microseconds);
     half.busbw =
         half.algbw * bench::bus_factor(to_string(pattern_.operation), pattern_.ranks).value_or(0);
-    if (sweep_.checks > 0) half.wrong = checked(call, recv);
+    // No element: nothing that could be wrong, or right.
+    if (sweep_.checks > 0 && counts_.recv > 0) half.wrong = checked(call, recv);
     return half;
   }
 
@@ -146,10 +150,14 @@ class Measurement {
     std::vector<double> wrong = {0};
     for (int i = 0; i < sweep_.checks; ++i) {
       ++pattern_.seed;
-      recv.poison();
-      fill_in(call);
+      {
+        const Monitor::Apart apart(monitor_);
+        recv.poison();
+        fill_in(call);
+      }
       fabric_.barrier();
       run();
+      const Monitor::Apart apart(monitor_);
       wrong[0] += static_cast<double>(count_wrong(pattern_, fabric_.rank(), counts_, result(call)));
     }
     fabric_.sum(wrong);

@@ -125,7 +125,7 @@ std::optional<std::size_t> parse_size(const std::string& text) {
   return value << shift;
 }
 
-Result<Sweep> make_sweep(Operation operation, const Settings& settings, int ranks) {
+Result<Sweep> make_sweep(Operation operation, const Settings& settings, std::optional<int> ranks) {
   Findings findings;
   Sweep sweep;
   sweep.operation = operation;
@@ -178,13 +178,13 @@ Result<Sweep> make_sweep(Operation operation, const Settings& settings, int rank
   }
   if (!is_rooted(operation)) {
     sweep.roots = {0};
-  } else if (settings.root == -1) {
-    for (int r = 0; r < ranks; ++r) sweep.roots.push_back(r);
-  } else if (settings.root >= 0 && settings.root < ranks) {
+  } else if (ranks && settings.root == -1) {
+    for (int r = 0; r < *ranks; ++r) sweep.roots.push_back(r);
+  } else if (ranks && settings.root >= 0 && settings.root < *ranks) {
     sweep.roots = {settings.root};
-  } else {
-    findings.push_back(bad("-r", fmt::format("no rank {} of {}", settings.root, ranks),
-                           fmt::format("0 to {}, or -1 for each in turn", ranks - 1)));
+  } else if (ranks) {
+    findings.push_back(bad("-r", fmt::format("no rank {} of {}", settings.root, *ranks),
+                           fmt::format("0 to {}, or -1 for each in turn", *ranks - 1)));
   }
   if (!findings.empty()) return Failure{std::move(findings)};
 

@@ -56,7 +56,8 @@ void add_options(CLI::App& app, Settings& settings);
 /// "8", "4k", "32M", "1G": suffixes are binary. Empty: not a size.
 std::optional<std::size_t> parse_size(const std::string& text);
 
-/// Checks the settings for an operation on `ranks` ranks. Findings name the option.
-Result<Sweep> make_sweep(Operation operation, const Settings& settings, int ranks);
+/// Checks the settings for an operation. Findings name the option. While it is not known how many
+/// ranks there are, the root is not looked at and `roots` stays empty.
+Result<Sweep> make_sweep(Operation operation, const Settings& settings, std::optional<int> ranks);
 
 }  // namespace muster::measure

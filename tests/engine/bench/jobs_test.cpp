@@ -103,6 +103,34 @@ TEST(BenchJobs, OneRankAloneNeedsNoLauncher) {
   EXPECT_NE(result.out.find("#  Rank  0"), std::string::npos);
 }
 
+TEST(BenchJobs, WhereNothingMovesNothingIsVerified) {
+  const ProcessResult parts = bench(4, {"all_gather", "-b", "8", "-e", "8"});
+  EXPECT_EQ(parts.exit_code, 4) << parts.out;
+  EXPECT_EQ(rows(parts.out)[0][8], "N/A") << parts.out;
+  EXPECT_NE(parts.out.find("# Out of bounds values : 0 unchecked"), std::string::npos) << parts.out;
+  EXPECT_NE(parts.err.find("no element was there to be checked"), std::string::npos) << parts.err;
+  EXPECT_EQ(bench(1, {"alltoallv", "-b", "64", "-e", "64"}).exit_code, 4);
+  EXPECT_EQ(bench(2, {"all_gather", "-b", "8", "-e", "8", "-c", "0"}).exit_code, 0);
+}
+
+TEST(BenchJobs, SizesThatDoNotFitAreLeftOutAloud) {
+  const ProcessResult none = bench(2, {"all_reduce", "-b", "900G", "-e", "900G"});
+  EXPECT_EQ(none.exit_code, 4) << none.out;
+  EXPECT_NE(none.err.find("do not fit into memory"), std::string::npos) << none.err;
+  const ProcessResult some = bench(2, {"broadcast", "-b", "1K", "-e", "900G", "-f", "100000000"});
+  EXPECT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_NE(some.out.find("# Reducing maxBytes to 1024"), std::string::npos) << some.out;
+}
+
+TEST(BenchJobs, AMessageThatMpiCantCountIsRefused) {
+  const ProcessResult result = bench(2, {"all_reduce", "-b", "2200M", "-e", "2200M", "-d", "int8"});
+  EXPECT_TRUE(result.exit_code == 2 || result.exit_code == 4) << result.err;
+  EXPECT_NE(
+      result.err.find(result.exit_code == 2 ? "more than an MPI call can count" : "do not fit"),
+      std::string::npos)
+      << result.err;
+}
+
 TEST(BenchJobs, HypercubeNeedsAPowerOfTwo) {
   const ProcessResult result = bench(3, {"hypercube", "-b", "64", "-e", "64"});
   EXPECT_EQ(result.exit_code, 2);

@@ -61,6 +61,7 @@ TEST(Settings, RootsAreRanks) {
   settings.root = 4;
   EXPECT_NE(refusal(settings, Operation::kBroadcast).find("-r"), std::string::npos);
   EXPECT_EQ(refusal(settings, Operation::kAllReduce), "");  // has no root
+  EXPECT_TRUE(make_sweep(Operation::kBroadcast, settings, std::nullopt)->roots.empty());
   settings.root = -1;
   EXPECT_EQ(make_sweep(Operation::kReduce, settings, 3)->roots, (std::vector<int>{0, 1, 2}));
 }
