@@ -142,10 +142,14 @@ void name_slow_pairs(const std::vector<Relative>& pairs, const HuntSettings& set
   std::set<int> single;
   for (const Relative& pair : pairs) {
     if (named.count(pair.a) > 0 || named.count(pair.b) > 0) continue;
-    const std::pair<int, int> key = std::minmax(pair.a, pair.b);
-    if (!pair.failed) by_pair[key].push_back(pair.value);
+    auto& values = by_pair[std::minmax(pair.a, pair.b)];
+    if (!pair.failed) values.push_back(pair.value);
   }
   for (const auto& [key, values] : by_pair) {
+    if (values.empty()) {
+      result.unended.push_back({key.first, key.second});
+      continue;
+    }
     const double middle = *runs::median(values);
     if (middle >= least) continue;
     // Each of the two must have been well with somebody else; else it may be the node.

@@ -56,12 +56,13 @@ struct Slow {
 };
 
 struct HuntResult {
-  std::vector<Slow> slow;        ///< worst first
-  double noise = 0;              ///< standard deviation of ln(rate), robust
-  double median = 0;             ///< of the pairs that are well
-  std::vector<int> untested;     ///< nodes without a rate that are not named
-  std::vector<int> single;       ///< nodes that were slow in their only measurement: not decided
-  std::size_t measurements = 0;  ///< that ended with a rate
+  std::vector<Slow> slow;     ///< worst first
+  double noise = 0;           ///< standard deviation of ln(rate), robust
+  double median = 0;          ///< of the pairs that are well
+  std::vector<int> untested;  ///< nodes without a rate that are not named
+  std::vector<int> single;    ///< nodes that were slow in their only measurement: not decided
+  std::vector<std::vector<int>> unended;  ///< pairs without any rate whose nodes are not named
+  std::size_t measurements = 0;           ///< that ended with a rate
 };
 
 /// A node is slow when what it takes part in is, again and again; a pair when both of its nodes are

@@ -170,9 +170,12 @@ Verdict hunt_verdict(const HuntResult& result, const std::vector<std::string>& n
                                          : "one measurement alone has nothing to be held against");
     return verdict;
   }
-  if (!result.untested.empty()) {
+  std::vector<std::string> missing = names_of(result.untested, names);
+  for (const auto& pair : result.unended)
+    missing.push_back(fmt::format("{}", fmt::join(names_of(pair, names), " with ")));
+  if (!missing.empty()) {
     verdict.add("measured", Outcome::kUnknown,
-                fmt::format("not measured: {}", fmt::join(names_of(result.untested, names), ", ")));
+                fmt::format("not measured: {}", fmt::join(missing, ", ")));
   } else {
     verdict.add("measured", Outcome::kPass,
                 fmt::format("{} measurements of {} nodes, noise {:.1f} %", result.measurements,

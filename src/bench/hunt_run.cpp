@@ -69,6 +69,13 @@ class Rounds {
   ProcessRunner& processes_;
 };
 
+/// Trials that ended with a rate.
+std::size_t rated(const std::vector<Measurement>& measurements) {
+  return static_cast<std::size_t>(
+      std::count_if(measurements.begin(), measurements.end(),
+                    [](const Measurement& one) { return one.rate.value_or(0) > 0; }));
+}
+
 std::vector<std::vector<int>> named_by(const HuntResult& result) {
   std::vector<std::vector<int>> nodes;
   for (const Slow& slow : result.slow) nodes.push_back(slow.nodes);
@@ -96,16 +103,17 @@ void run_bisection(int nodes, const HuntSettings& settings, Rounds& rounds,
   for (int node = 0; node < nodes; ++node) suspects[static_cast<std::size_t>(node)] = node;
   double drop = 0;
   std::optional<int> half;
+  std::vector<Measurement> last;
   while (suspects.size() > 1 && !outcome.interrupted) {
-    const auto measured = rounds.run(halves(suspects, cleared), outcome);
-    const double first = measured[0].rate.value_or(0), second = measured[1].rate.value_or(0);
+    last = rounds.run(halves(suspects, cleared), outcome);
+    const double first = last[0].rate.value_or(0), second = last[1].rate.value_or(0);
     // A half that did not come to an end is the slow one.
     half = first <= 0 && second > 0   ? std::optional(0)
            : second <= 0 && first > 0 ? std::optional(1)
                                       : slow_half(first, second, settings);
     if (!half) break;
     drop = 1 - std::min(first, second) / std::max(first, second);
-    const auto& bad = measured[static_cast<std::size_t>(*half)].nodes;
+    const auto& bad = last[static_cast<std::size_t>(*half)].nodes;
     std::vector<int> next;
     for (const int node : suspects) {
       const bool in = std::find(bad.begin(), bad.end(), node) != bad.end();
@@ -114,12 +122,14 @@ void run_bisection(int nodes, const HuntSettings& settings, Rounds& rounds,
     suspects = std::move(next);
     if (progress) progress(outcome.rounds - 1, outcome.result);
   }
-  outcome.result.measurements = outcome.measurements.size();
-  const bool found = half && suspects.size() == 1;
-  if (found) outcome.result.slow.push_back({suspects, drop, outcome.rounds, false});
-  const bool any = std::any_of(outcome.measurements.begin(), outcome.measurements.end(),
-                               [](const Measurement& one) { return one.rate.has_value(); });
-  if (!any) outcome.result.measurements = 0;
+  outcome.result.measurements = rated(outcome.measurements);
+  if (half && suspects.size() == 1) {
+    outcome.result.slow.push_back({suspects, drop, outcome.rounds, false});
+  } else if (rated(last) < last.size()) {
+    outcome.result.untested = suspects;  // neither half came to an end
+  } else if (!cleared.empty()) {
+    outcome.result.single = suspects;  // their half was slow, and its halves do not differ
+  }
 }
 
 void run_growing(int nodes, const HuntSettings& settings, Rounds& rounds,
@@ -136,12 +146,14 @@ void run_growing(int nodes, const HuntSettings& settings, Rounds& rounds,
   if (!last.rate) {
     outcome.result.untested = last.nodes;
   } else if (joiners.size() == 1) {
-    outcome.result.slow.push_back(
-        {joiners, 1 - *last.rate / *outcome.measurements.front().rate, outcome.rounds, false});
+    // Groups that fell short have one before them that did not.
+    const auto good = std::find_if(outcome.measurements.begin(), outcome.measurements.end(),
+                                   [](const Measurement& one) { return one.rate.value_or(0) > 0; });
+    outcome.result.slow.push_back({joiners, 1 - *last.rate / *good->rate, outcome.rounds, false});
   } else {
     outcome.result.single = joiners;
   }
-  outcome.result.measurements = outcome.measurements.size();
+  outcome.result.measurements = rated(outcome.measurements);
 }
 
 }  // namespace
@@ -206,6 +218,10 @@ Measurement measure_output(const Trial& trial, int round, const std::string& out
   }
   measured.rate = rate_of(*largest);
   if (!measured.rate && *largest->time > 0) measured.rate = 1 / *largest->time;
+  if (measured.rate.value_or(0) <= 0) {
+    measured.rate.reset();
+    measured.what = "its rate is nought";
+  }
   return measured;
 }
 

@@ -129,8 +129,6 @@ bench::HuntOutcome from_logs(const std::vector<bench::Log>& logs,
     for (const bench::Run& run : log.runs) {
       const auto hosts = bench::hosts_of(run);
       if (hosts.size() != 2) continue;
-      bench::Log one;
-      one.file = log.file;
       bench::Measurement measured;
       measured.nodes = {index(hosts[0]), index(hosts[1])};
       measured.where = log.file;
@@ -245,6 +243,18 @@ void hunt(Context& context, const HuntRequest& request) {
   bench::HuntCommand command;
   command.command = command_of(request);
   command.parallel = !request.serial;
+  if (request.strategy != "pairs" && command.command.find("{nodes}") == std::string::npos) {
+    return context.fail(
+        {error_at({}, "hunt-command", "the command starts a pair, and not a group of any size",
+                  "--launcher slurm, or --command 'CMD {nodes}', or --strategy pairs")},
+        kExitInternal);
+  }
+  constexpr std::size_t kFewestToHalve = 4;  // a half of one node measures no link
+  if (request.strategy == "bisect" && names.size() < kFewestToHalve) {
+    return context.fail(
+        {error_at({}, "hunt-nodes", "a bisection takes four nodes and more", "--strategy pairs")},
+        kExitBadInput);
+  }
   const auto limit = parse_duration(request.limit);
   if (!limit || *limit <= 0) {
     return context.fail(

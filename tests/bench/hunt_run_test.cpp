@@ -27,9 +27,11 @@ class HuntRun : public ::testing::Test {
     processes_.answer("/bin/sh -c measure", [this](const Command& command) {
       ProcessResult result;
       result.exit_code = 0;
-      const bool slow = command.argv[2].find("," + slow_ + ",") != std::string::npos;
+      const std::string& text = command.argv[2];
+      const bool slow = text.find("," + slow_ + ",") != std::string::npos ||
+                        text.find("," + also_slow_ + ",") != std::string::npos;
       result.out = table_at(slow ? 19.2 : 24.0);
-      if (slow && hangs_) {
+      if ((slow && hangs_) || (hangs_first_ && text == "measure ,n0,n1,")) {
         result.timed_out = true;
         result.exit_code = 143;
       }
@@ -44,8 +46,8 @@ class HuntRun : public ::testing::Test {
   std::vector<std::string> names_;
   HuntCommand command_;
   FakeProcessRunner processes_;
-  std::string slow_ = "n5";
-  bool hangs_ = false;
+  std::string slow_ = "n5", also_slow_ = "none";
+  bool hangs_ = false, hangs_first_ = false;
 };
 
 TEST_F(HuntRun, PairsStopWhenTheSameNodeIsNamedTwice) {
@@ -71,6 +73,48 @@ TEST_F(HuntRun, BisectionNamesTheNodeInLogRounds) {
   const HuntOutcome clean = run(Strategy::kBisect);
   EXPECT_TRUE(clean.result.slow.empty());
   EXPECT_EQ(clean.rounds, 1);
+}
+
+TEST_F(HuntRun, BisectionThatEndsWithoutANameIsNoPass) {
+  // n0 and n2 are slow: the first half is, and then its two halves are alike.
+  slow_ = "n0";
+  also_slow_ = "n2";
+  const HuntOutcome alike = run(Strategy::kBisect);
+  EXPECT_TRUE(alike.result.slow.empty());
+  EXPECT_EQ(alike.result.single, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(hunt_verdict(alike.result, names_).outcome(), Outcome::kUnknown);
+  // Neither half of the slow one comes to an end.
+  hangs_ = true;
+  also_slow_ = "n5";
+  const HuntOutcome hung = run(Strategy::kBisect);
+  EXPECT_TRUE(hung.result.slow.empty());
+  EXPECT_EQ(hung.result.measurements, 0U);
+  EXPECT_EQ(hunt_verdict(hung.result, names_).outcome(), Outcome::kUnknown);
+}
+
+TEST_F(HuntRun, PairThatNeverEndsIsNoPass) {
+  hangs_ = true;
+  slow_ = "n2,n5";
+  const HuntOutcome outcome = run(Strategy::kPairs, true);
+  EXPECT_TRUE(outcome.result.slow.empty());
+  EXPECT_EQ(outcome.result.unended, (std::vector<std::vector<int>>{{2, 5}}));
+  const Verdict verdict = hunt_verdict(outcome.result, names_);
+  EXPECT_EQ(verdict.outcome(), Outcome::kUnknown);
+  EXPECT_NE(verdict.worst_first().front().evidence.find("n2 with n5"), std::string::npos);
+}
+
+TEST_F(HuntRun, GrowingAfterAGroupWithoutARate) {
+  names_.resize(5);  // groups of 2, 4, 5
+  slow_ = "n4";
+  hangs_first_ = true;
+  const HuntOutcome outcome = run(Strategy::kGrow);
+  ASSERT_EQ(outcome.result.slow.size(), 1U);
+  EXPECT_EQ(outcome.result.slow[0].nodes, std::vector<int>{4});
+  EXPECT_NEAR(outcome.result.slow[0].drop, 0.2, 1e-6);
+  EXPECT_EQ(outcome.result.measurements, 2U);
+  // One group with a rate alone is held against nothing.
+  names_.resize(4);
+  EXPECT_EQ(hunt_verdict(run(Strategy::kGrow).result, names_).outcome(), Outcome::kUnknown);
 }
 
 TEST_F(HuntRun, GrowingStopsAtTheGroupThatIsSlower) {
