@@ -94,13 +94,22 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 void check_results(const std::vector<Log>& logs, Verdict& verdict) {
-  std::size_t records = 0, runs = 0, unread = 0;
+  std::size_t records = 0, figures = 0, runs = 0, unread = 0;
   std::string first_unread;
-  std::vector<std::string> empty;
+  std::vector<std::string> empty, bare;
   for (const Log& log : logs) {
     if (log.empty()) empty.push_back(log.file);
     runs += log.runs.size();
-    for (const Run& run : log.runs) records += run.records.size();
+    for (const Run& run : log.runs) {
+      records += run.records.size();
+      figures += static_cast<std::size_t>(
+          std::count_if(run.records.begin(), run.records.end(), [](const Record& record) {
+            return record.time.has_value() || rate_of(record).has_value();
+          }));
+      const bool says = !run.records.empty() || !run.wrong.empty() || !run.broken.empty();
+      if (!says && !run.ended)
+        bare.push_back(fmt::format("{} ({})", place(log, run.line), name_of(run)));
+    }
     unread += log.findings.size();
     if (first_unread.empty() && !log.findings.empty()) {
       first_unread = fmt::format("{}: {}", place(log, log.findings.front().where.line),
@@ -119,9 +128,16 @@ void check_results(const std::vector<Log>& logs, Verdict& verdict) {
                             unread, first_unread));
     return;
   }
-  verdict.add("results", records > 0 ? Outcome::kPass : Outcome::kUnknown,
-              fmt::format("{} {} of {} {}", records, records == 1 ? "row" : "rows", runs,
-                          runs == 1 ? "run" : "runs"));
+  if (!bare.empty()) {
+    verdict.add(
+        "results", Outcome::kUnknown,
+        fmt::format("{} rows, and none of what began at {}", records, fmt::join(bare, ", ")));
+    return;
+  }
+  verdict.add(
+      "results", figures > 0 ? Outcome::kPass : Outcome::kUnknown,
+      fmt::format("{} {} of {} {}{}", records, records == 1 ? "row" : "rows", runs,
+                  runs == 1 ? "run" : "runs", figures > 0 ? "" : ", none with a time or a rate"));
 }
 
 void check_completed(const std::vector<Log>& logs, Verdict& verdict) {
@@ -202,6 +218,7 @@ void check_pairs(const std::vector<Log>& logs, const JudgeOptions& options, Verd
     std::vector<double> rates;
     for (const Pair& pair : pairs) rates.push_back(pair.rate);
     const double middle = *runs::median(rates);
+    if (middle <= 0) continue;  // nothing to be slower than
     const double spread = *runs::median_absolute_deviation(rates);
     judged += pairs.size();
     for (const Pair& pair : pairs) {

@@ -155,7 +155,7 @@ void check_transport(const std::vector<Log>& logs, const JudgeOptions& options,
                           transport.text.find("rovider is") != std::string::npos;
       switch (transport.kind) {
         case Transport::Kind::kFast:
-          if (fast == nullptr) fast = &transport;
+          if (fast == nullptr || (chosen && !chosen_fast)) fast = &transport;
           chosen_fast = chosen_fast || chosen;
           break;
         case Transport::Kind::kSlow:
@@ -208,12 +208,19 @@ void check_transport(const std::vector<Log>& logs, const JudgeOptions& options,
                                 references.instance->name, efa, odd->text));
       continue;
     }
-    if (fast != nullptr)
-      good.push_back(fmt::format("{} ({})", fast->name, place(log, fast->line)));
-    else if (slow != nullptr && sockets_asked)
+    if (sockets_asked && slow != nullptr) {
       good.push_back(fmt::format("sockets, as asked ({})", place(log, slow->line)));
-    else if (sockets_asked)
+    } else if (sockets_asked && fast != nullptr) {
+      bad.push_back(fmt::format("{}: {} is used, not {}: {}", place(log, fast->line), fast->name,
+                                options.transport, fast->text));
+    } else if (sockets_asked) {
       missing.push_back(fmt::format("{} says nothing of the network", log.file));
+    } else if (fast != nullptr) {
+      good.push_back(fmt::format("{} ({})", fast->name, place(log, fast->line)));
+    } else if (slow == nullptr && failed != nullptr && nodes > 1) {
+      missing.push_back(fmt::format("{}: {}, and nothing says what was used instead",
+                                    place(log, failed->line), failed->text));
+    }
   }
   if (!bad.empty()) {
     verdict.add("transport", Outcome::kFail, fmt::format("{}", fmt::join(bad, "; ")));

@@ -149,7 +149,7 @@ void judge_topology(const Log& log, const BySize& rows, Tally& tally) {
 
 /// Below the median by more than five deviations and by more than 5 %.
 void judge_baseline(const Log& log, const Run& run, const Baseline& baseline,
-                    std::uint64_t min_size, Tally& tally, std::vector<std::string>& too_few) {
+                    std::uint64_t min_size, Tally& tally, std::vector<std::string>& unusable) {
   constexpr double kDeviations = 5, kNormal = 1.4826, kShare = 0.05;
   for (const Record& record : run.records) {
     if (record.size && *record.size < min_size && rate_of(record)) continue;
@@ -162,14 +162,21 @@ void judge_baseline(const Log& log, const Run& run, const Baseline& baseline,
     const auto measured = rate ? rate : record.time;
     if (!measured) continue;
     if (samples.size() < kFewestSamples) {
-      too_few.push_back(fmt::format("{} at {} has {} samples, {} are needed", series->first,
-                                    size_text(record.size.value_or(0)), samples.size(),
-                                    kFewestSamples));
+      unusable.push_back(fmt::format("{} at {} has {} samples, {} are needed", series->first,
+                                     size_text(record.size.value_or(0)), samples.size(),
+                                     kFewestSamples));
       continue;
     }
     const double middle = *runs::median(samples);
     const double spread = kNormal * *runs::median_absolute_deviation(samples);
     const double off = std::max(kDeviations * spread, kShare * middle);
+    if (middle <= 0 || (rate && off >= middle)) {  // no rate at all would fall short of it
+      unusable.push_back(
+          fmt::format("{} at {} was measured as {:.4g} ± {:.4g}, which no rate can "
+                      "be held to",
+                      series->first, size_text(record.size.value_or(0)), middle, spread));
+      continue;
+    }
     const double share =
         rate ? *measured / (middle - off) : (middle + off) / std::max(*measured, 1e-9);
     tally.against = fmt::format("baseline {} (median less 5 deviations or 5 %)", baseline.file);
@@ -206,9 +213,10 @@ std::vector<BySize> groups_of(const Run& run, std::uint64_t min_size) {
 void check_speed(const std::vector<Log>& logs, const JudgeOptions& options,
                  const JudgeReferences& references, Verdict& verdict) {
   std::vector<Tally> tallies;
-  std::vector<std::string> impossible, too_few;
+  std::vector<std::string> impossible, unusable, unjudged;
   bool any_large = false, any_rate = false;
   for (const Log& log : logs) {
+    bool judged = false, held = references.baseline == nullptr;
     for (const Run& run : log.runs) {
       const auto ranks = ranks_of(run);
       auto nodes = nodes_for(run, references.instance);
@@ -228,12 +236,21 @@ void check_speed(const std::vector<Log>& logs, const JudgeOptions& options,
         judge_topology(log, rows, topology);
       }
       if (references.baseline != nullptr)
-        judge_baseline(log, run, *references.baseline, options.min_size, baseline, too_few);
+        judge_baseline(log, run, *references.baseline, options.min_size, baseline, unusable);
       // A published figure for this very configuration says more than a share of the ceiling.
       if (floor.judged > 0) ceiling.judged = 0;
       for (const Tally& tally : {floor, ceiling, topology, baseline}) {
         if (tally.judged > 0) tallies.push_back(tally);
+        judged = judged || tally.judged > 0;
       }
+      held = held || baseline.judged > 0;
+    }
+    if (!judged) {
+      unjudged.push_back(
+          fmt::format("{}: no ceiling, floor or baseline says how fast it should be", log.file));
+    } else if (!held) {
+      unjudged.push_back(
+          fmt::format("{}: baseline {} says nothing of it", log.file, references.baseline->file));
     }
   }
   std::vector<std::string> shorts, good;
@@ -252,11 +269,15 @@ void check_speed(const std::vector<Log>& logs, const JudgeOptions& options,
   } else if (!impossible.empty()) {
     verdict.add("speed", Outcome::kUnknown,
                 fmt::format("too fast to be true: {}", fmt::join(impossible, "; ")));
+  } else if (!good.empty() && !unjudged.empty()) {
+    verdict.add("speed", Outcome::kUnknown,
+                fmt::format("correct, speed not judged: {}; {}", fmt::join(unjudged, "; "),
+                            fmt::join(good, "; ")));
   } else if (!good.empty()) {
     verdict.add("speed", Outcome::kPass, fmt::format("{}", fmt::join(good, "; ")));
-  } else if (!too_few.empty()) {
+  } else if (!unusable.empty()) {
     verdict.add("speed", Outcome::kUnknown,
-                fmt::format("correct, speed not judged: {}", too_few.front()));
+                fmt::format("correct, speed not judged: {}", unusable.front()));
   } else if (any_rate && !any_large) {
     verdict.add("speed", Outcome::kUnknown,
                 fmt::format("correct, speed not judged: no message of {} or more, and small ones "

@@ -88,6 +88,7 @@ bool ImbReader::take(const LogLine& line, LogBuilder& builder) {
       Run& run = builder.open("imb", line);
       run.version = version_;
       run.operation = operation_name(group(match, 1));
+      run.has_summary = true;
       run_ = builder.log.runs.size() - 1;
       source_ = line.source;
       titles_.clear();

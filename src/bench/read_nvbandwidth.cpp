@@ -135,6 +135,7 @@ bool NvbandwidthReader::take(const LogLine& line, LogBuilder& builder) {
     return true;
   }
   if (text.starts_with("Waived")) {
+    builder.log.runs[*run_].ended = true;
     run_.reset();
     matrix_ = false;
     return true;

@@ -244,6 +244,71 @@ TEST_F(JudgeTest, BaselineOfEarlierRuns) {
   EXPECT_EQ(check(judge({tuned}, {}, {}, &stored), "speed").outcome, Outcome::kUnknown);
 }
 
+TEST_F(JudgeTest, BaselineThatSaysNothingIsNoPass) {
+  const Log good = log_of("nccl-2.17-gh200-srun.log");
+  Baseline noisy, nought, other;
+  for (const double factor : {0.3, 0.5, 1.0, 1.6, 2.0}) {
+    Log day = good;
+    for (Record& record : day.runs[0].records) *record.busbw *= factor;
+    add_to_baseline(day, noisy);
+    for (Record& record : day.runs[0].records) record.busbw = 0;
+    add_to_baseline(day, nought);
+    day.runs[0].settings["NCCL_ALGO"] = "Tree";
+    add_to_baseline(day, other);
+  }
+  const Check wide = check(judge({good}, {}, {}, &noisy), "speed");
+  EXPECT_EQ(wide.outcome, Outcome::kUnknown) << wide.evidence;
+  EXPECT_TRUE(says(wide, "which no rate can be held to")) << wide.evidence;
+  EXPECT_EQ(check(judge({good}, {}, {}, &nought), "speed").outcome, Outcome::kUnknown);
+  // A floor that is met does not stand in for the baseline that was asked for.
+  const Log p5 = log_of("nccl-2.18-p5-mpirun-tag.log");
+  EXPECT_EQ(check(judge({p5}, {}, "p5.48xlarge"), "speed").outcome, Outcome::kPass);
+  other.file = "other.yaml";
+  const Check both = check(judge({p5}, {}, "p5.48xlarge", &other), "speed");
+  EXPECT_EQ(both.outcome, Outcome::kUnknown);
+  EXPECT_TRUE(says(both, "baseline other.yaml says nothing of it")) << both.evidence;
+  // Nor does one log's for another's.
+  const Check two = check(judge({p5, log_of("osu-7.4-allreduce.log")}, {}, "p5.48xlarge"), "speed");
+  EXPECT_EQ(two.outcome, Outcome::kUnknown);
+  EXPECT_TRUE(says(two, "osu-7.4-allreduce.log")) << two.evidence;
+}
+
+TEST_F(JudgeTest, TransportIsWhatWasChosen) {
+  const std::string row =
+      "  1073741824  268435456  float  sum  -1  4253.0  252.47  441.81  0  4253.0  252.47  441.81  "
+      "0";
+  const auto transport = [&](const std::string& before, const std::string& asked) {
+    Log log = table(row, before);
+    log.runs[0].nodes = 2;
+    JudgeOptions options = without_speed();
+    options.transport = asked;
+    return check(judge({log}, options), "transport");
+  };
+  const std::string looked = "n1:1:1 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB\n";
+  const std::string efa = "n1:1:1 [0] NCCL INFO NET/OFI Selected Provider is efa (found 4 nics)\n";
+  EXPECT_EQ(transport(looked + efa, "efa").outcome, Outcome::kPass);
+  EXPECT_EQ(transport(looked + efa, "ib").outcome, Outcome::kFail);
+  EXPECT_EQ(transport(looked, "ib").outcome, Outcome::kPass);
+  EXPECT_EQ(transport(efa, "socket").outcome, Outcome::kFail);
+  EXPECT_EQ(transport("", "socket").outcome, Outcome::kUnknown);
+  // Something did not load, and nothing says what took its place.
+  EXPECT_EQ(
+      transport("n1:1:1 [0] NCCL INFO NET/OFI aws-ofi-nccl initialization failed\n", "").outcome,
+      Outcome::kUnknown);
+}
+
+TEST_F(JudgeTest, RunWithoutARowIsNoPass) {
+  const std::string osu = log_text("osu-7.4-allreduce.log");
+  JudgeOptions options = without_speed();
+  options.allow_unchecked = true;
+  ASSERT_EQ(check(judge({read_log(osu, "x").value()}, options), "results").outcome, Outcome::kPass);
+  const Check bare = check(
+      judge({read_log(osu + "\n# OSU MPI Allgather Latency Test v7.4\n", "x").value()}, options),
+      "results");
+  EXPECT_EQ(bare.outcome, Outcome::kUnknown);
+  EXPECT_TRUE(says(bare, "none of what began at x:")) << bare.evidence;
+}
+
 TEST_F(JudgeTest, SlowPairOfAMatrixIsNamed) {
   const Verdict verdict = judge({log_of("nvbandwidth-0.10.log")}, without_speed());
   const Check pairs = check(verdict, "pairs");
