@@ -8,6 +8,7 @@
 #include "base/document.h"
 #include "cli/kind_benchmarks.h"
 #include "cli/kind_cases.h"
+#include "cli/kind_clusters.h"
 #include "cli/kind_facts.h"
 #include "cli/kind_runs.h"
 
@@ -53,6 +54,8 @@ const std::vector<Kind>& kinds() {
       {"images", "image", "machine and container images", kNames, nothing, no_image},
       {"benchmarks", "benchmark", "micro-benchmarks whose output is read", benchmark_columns(),
        list_benchmarks, show_benchmark},
+      {"clusters", "cluster", "clusters of the AWS account, and the stacks made for them",
+       cluster_columns(), list_clusters, show_cluster, kExitUnverified, "in this account"},
       {"checks", "check", "environment and node checks", kNames, nothing, no_check},
       {"dashboards", "dashboard", "dashboards and alert rules", kNames, nothing, no_dashboard},
       {"instances", "instance", "instance types and their hardware", instance_columns(),

@@ -27,6 +27,14 @@ struct Kind {
   Result<nlohmann::ordered_json> (*list)(const Context& context);
   /// One of them; failure with "did you mean".
   Result<Shown> (*show)(const Context& context, const std::string& name);
+  /// When the kind can't be read; what lies on this machine is input.
+  ExitCode unread = kExitBadInput;
+  const char* where = "in this project";
+
+  /// Of a list or show that failed: a name that is none is bad input whatever the kind.
+  ExitCode exit_code(const Findings& findings) const {
+    return findings.front().rule == "unknown-name" ? kExitBadInput : unread;
+  }
 };
 
 const std::vector<Kind>& kinds();

@@ -11,14 +11,14 @@ void list(Context& context, const std::string& word) {
   const auto kind = find_kind(word);
   if (!kind) return context.fail(kind.findings(), kExitInternal);
   auto items = (*kind)->list(context);
-  if (!items) return context.fail(items.findings(), kExitBadInput);
+  if (!items) return context.fail(items.findings(), (*kind)->exit_code(items.findings()));
   Output output;
   output.name = "list";
   output.data["kind"] = (*kind)->plural;
   output.data["items"] = std::move(*items);
   output.rows = "items";
   output.columns = (*kind)->columns;
-  output.empty = fmt::format("no {} in this project", (*kind)->plural);
+  output.empty = fmt::format("no {} {}", (*kind)->plural, (*kind)->where);
   context.print(output);
 }
 

@@ -39,7 +39,7 @@ void show(Context& context, const std::string& word, const std::string& name) {
   const auto kind = find_kind(word);
   if (!kind) return context.fail(kind.findings(), kExitInternal);
   const auto shown = (*kind)->show(context, name);
-  if (!shown) return context.fail(shown.findings(), kExitBadInput);
+  if (!shown) return context.fail(shown.findings(), (*kind)->exit_code(shown.findings()));
   Output output;
   output.name = "show";
   if (context.format() == Format::kCsv) {

@@ -14,47 +14,9 @@ namespace {
 using std::chrono::milliseconds;
 using End = runs::LauncherResult::End;
 
-constexpr milliseconds kCommandLimit{60'000};
 constexpr const char* kBatchLogGroup = "/aws/batch/job";
 constexpr int kMostJobsAtOnce = 100;  ///< of describe-jobs
 constexpr int kMostPagesAtOnce = 20;  ///< of one node's log in one look
-
-/// "aws batch describe-jobs".
-std::string aws_verb(const std::vector<std::string>& argv) {
-  return fmt::format("{} {} {}", argv[0], argv[1], argv[2]);
-}
-
-/// "arn:aws:batch:us-east-1:…" -> "us-east-1". The settings of this machine may name another.
-std::string region_of(const std::string& arn) {
-  std::size_t from = 0;
-  for (int part = 0; part < 3; ++part) {
-    from = arn.find(':', from);
-    if (from == std::string::npos) return {};
-    ++from;
-  }
-  return arn.substr(from, arn.find(':', from) - from);
-}
-
-/// Standard output of an `aws` command that succeeded. `definition`: of the job that it is about.
-Result<std::string> ask_aws(ProcessRunner& processes, std::vector<std::string> argv,
-                            const std::string& definition = {}) {
-  const std::string what = aws_verb(argv);
-  Command command;
-  command.argv = std::move(argv);
-  if (const std::string region = region_of(definition); !region.empty()) {
-    command.argv.emplace_back("--region");
-    command.argv.push_back(region);
-  }
-  command.argv.emplace_back("--output");
-  command.argv.emplace_back("json");
-  command.env = {{"AWS_PAGER", ""}};
-  command.time_limit = kCommandLimit;
-  command.grace = milliseconds(1000);
-  auto answer = processes.run(command);
-  if (!answer) return answer.error();
-  if (answer->timed_out || answer->exit_code != 0) return Failure(aws_failure(what, *answer));
-  return std::move(answer->out);
-}
 
 /// Of the jobs that Batch knows among `ids`.
 Result<std::vector<BatchStatus>> describe_jobs(const std::vector<std::string>& ids,

@@ -22,12 +22,6 @@ constexpr std::array<std::pair<std::string_view, BatchPhase>, 7> kBatchStates = 
     {"FAILED", BatchPhase::kEnded},
 }};
 
-Failure odd_answer(const std::string& command, const std::string& text) {
-  constexpr std::size_t kShown = 200;
-  return failure("aws-output", fmt::format("the answer of {} is not understood: {}", command,
-                                           text.empty() ? "it is empty" : text.substr(0, kShown)));
-}
-
 json parse_object(const std::string& text) {
   json document = json::parse(text, nullptr, false);
   return document.is_object() ? document : json();
@@ -73,12 +67,6 @@ BatchStatus status_of(const json& job) {
   return status;
 }
 
-std::string first_aws_line(const std::string& text) {
-  const auto start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string::npos) return {};
-  return text.substr(start, text.find_first_of("\r\n", start) - start);
-}
-
 /// "muster-x:3#1" -> "1".
 std::string node_index(const std::string& id) {
   const auto hash = id.rfind('#');
@@ -95,13 +83,13 @@ BatchPhase phase_of_batch(std::string_view state) {
 
 Result<std::string> parse_registered(const std::string& text) {
   std::string arn = batch_text(parse_object(text), "jobDefinitionArn");
-  if (arn.empty()) return odd_answer("aws batch register-job-definition", text);
+  if (arn.empty()) return odd_aws_answer("aws batch register-job-definition", text);
   return arn;
 }
 
 Result<std::string> parse_submitted(const std::string& text) {
   std::string id = batch_text(parse_object(text), "jobId");
-  if (id.empty()) return odd_answer("aws batch submit-job", text);
+  if (id.empty()) return odd_aws_answer("aws batch submit-job", text);
   return id;
 }
 
@@ -109,13 +97,13 @@ Result<std::vector<BatchStatus>> parse_jobs(const std::string& text) {
   const json document = parse_object(text);
   const auto jobs = document.find("jobs");
   if (jobs == document.end() || !jobs->is_array())
-    return odd_answer("aws batch describe-jobs", text);
+    return odd_aws_answer("aws batch describe-jobs", text);
   std::vector<BatchStatus> list;
   for (const json& job : *jobs) {
-    if (!job.is_object()) return odd_answer("aws batch describe-jobs", job.dump());
+    if (!job.is_object()) return odd_aws_answer("aws batch describe-jobs", job.dump());
     BatchStatus status = status_of(job);
     if (status.id.empty() || status.state.empty())
-      return odd_answer("aws batch describe-jobs", job.dump());
+      return odd_aws_answer("aws batch describe-jobs", job.dump());
     list.push_back(std::move(status));
   }
   return list;
@@ -125,48 +113,16 @@ Result<LogPage> parse_log_events(const std::string& text) {
   const json document = parse_object(text);
   const auto events = document.find("events");
   if (events == document.end() || !events->is_array())
-    return odd_answer("aws logs get-log-events", text);
+    return odd_aws_answer("aws logs get-log-events", text);
   LogPage page;
   page.next = batch_text(document, "nextForwardToken");
   for (const json& event : *events) {
     const auto message = event.is_object() ? event.find("message") : event.end();
     if (message == event.end() || !message->is_string())
-      return odd_answer("aws logs get-log-events", event.dump());
+      return odd_aws_answer("aws logs get-log-events", event.dump());
     page.lines.push_back(message->get<std::string>());
   }
   return page;
-}
-
-Finding aws_failure(const std::string& what, const ProcessResult& result) {
-  if (result.timed_out)
-    return error_at({}, "aws-time", what + " did not answer within its time limit");
-  const std::string said = first_aws_line(result.err);
-  static constexpr std::array<std::pair<std::string_view, const char*>, 8> kMended = {{
-      {"Unable to locate credentials", "aws configure, or export AWS_PROFILE"},
-      {"could not be found", "aws configure list-profiles shows the profiles there are"},
-      {"must specify a region", "export AWS_REGION"},
-      {"ExpiredToken", "new credentials: aws sso login, or as your site does it"},
-      {"expired", "new credentials: aws sso login, or as your site does it"},
-      {"security token included in the request is invalid",
-       "aws sts get-caller-identity shows whose"},
-      {"AccessDenied", "a role that may use batch:* on this queue and logs:GetLogEvents"},
-      {"Could not connect to the endpoint", "is the Region right, and the network there?"},
-  }};
-  std::string hint;
-  for (const auto& [words, mended] : kMended) {
-    if (said.find(words) == std::string::npos) continue;
-    hint = mended;
-    break;
-  }
-  return error_at({}, "aws-failed",
-                  fmt::format("{}: {}", what,
-                              said.empty() ? fmt::format("exit code {}", result.exit_code) : said),
-                  hint);
-}
-
-std::string aws_words(const Findings& findings) {
-  const Finding& first = findings.front();
-  return first.hint.empty() ? first.message : first.message + " (" + first.hint + ")";
 }
 
 runs::LauncherResult conclude_batch(const BatchStatus& job, const std::vector<BatchStatus>& nodes) {

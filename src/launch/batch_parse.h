@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/process.h"
+#include "base/aws.h"
 #include "base/result.h"
 #include "runs/judge.h"
 
@@ -54,13 +54,6 @@ struct LogPage {
 
 /// `aws logs get-log-events`.
 Result<LogPage> parse_log_events(const std::string& text);
-
-/// Why the AWS command line failed, in one sentence, with what mends it where that is known: no
-/// credentials, no Region, expired credentials. Of its standard error.
-Finding aws_failure(const std::string& what, const ProcessResult& result);
-
-/// A failure as part of a sentence: "… (export AWS_REGION)".
-std::string aws_words(const Findings& findings);
 
 /// How a job that is in `status` for good ended, with what its nodes say.
 runs::LauncherResult conclude_batch(const BatchStatus& job, const std::vector<BatchStatus>& nodes);
