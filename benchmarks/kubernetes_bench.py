@@ -22,6 +22,8 @@ import sys
 import tempfile
 import time
 
+import record
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RELEASE = "1.36.0"
 LIMIT = 600  # seconds for any one run
@@ -262,8 +264,7 @@ def main():
         "workload": {"copies": a.copies, "rounds": a.rounds, "threads": THREADS},
         "rows": rows, "project": project, "bars": bars(rows, project),
     }
-    a.out.parent.mkdir(parents=True, exist_ok=True)
-    a.out.write_text(json.dumps(result, indent=1) + "\n")
+    record.write(a.out, result)
     for name, r in rows.items():
         print(f"{name:28} {r['objects']:7} objects {r['seconds']:7.2f} s {r['objects_per_second']:9.0f} objects/s "
               f"{r['bytes_per_second'] / 1e6:7.1f} MB/s "

@@ -7,7 +7,6 @@ have numbers, texts hold links, URLs and commands as sample repositories do. Tim
 
 import argparse
 import datetime
-import json
 import os
 import pathlib
 import random
@@ -16,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import record
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILES, BYTES = 1472, 11_600_000
@@ -143,8 +144,7 @@ def main():
              "outcome": "pass" if large["peak_bytes"] <= 600e6 else "fail"},
         ],
     }
-    json.dump(result, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    sys.stdout.write(record.text(result))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,9 @@ import sys
 import tempfile
 import time
 
+import record
+import results
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODEL = {"hidden": 576, "layers": 30, "heads": 9, "kv_heads": 3, "head_dim": 64, "ffn": 1536,
          "vocabulary": 49152, "theta": 100000}
@@ -280,12 +283,7 @@ def measure(a, work):
         "bars": bars,
         "tokens_per_second": rows["ours full_shard"]["tokens_per_second"],
     }
-    a.out.parent.mkdir(parents=True, exist_ok=True)
-    partial = a.out.with_suffix(".partial")
-    partial.write_text(json.dumps(result, indent=1) + "\n")
-    partial.replace(a.out)
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    import results
+    record.write(a.out, result)
     print(results.table(result))
     sys.exit(0 if all(b["outcome"] == "pass" for b in bars) else 3)
 
