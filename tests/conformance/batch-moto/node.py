@@ -1,4 +1,4 @@
-"""The nodes that moto does not have: looks for jobs in the queue, runs what their containers would run, on this machine, and puts its
+"""The node that moto does not have: looks for jobs in the queue, runs what their container would run, on this machine, and puts its
 output into the stream that moto names, as Batch's agent does. Ends when its parent does."""
 
 import os
@@ -13,29 +13,17 @@ batch, logs = boto3.client("batch"), boto3.client("logs")
 parent, seen = os.getppid(), set()
 
 
-def containers(definition):
-    if definition["type"] == "multinode":
-        properties = definition["nodeProperties"]
-        return [properties["nodeRangeProperties"][0]["container"]] * properties["numNodes"]
-    return [definition["containerProperties"]]
-
-
 def run(job):
     definition = batch.describe_job_definitions(jobDefinitions=[job["jobDefinition"]])["jobDefinitions"][0]
-    all_containers = containers(definition)
-    nodes = []
-    for index, container in enumerate(all_containers):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
-        environment.update({one["name"]: one["value"] for one in container["environment"]})
-        environment["AWS_BATCH_JOB_ID"] = job["jobId"]
-        if len(all_containers) > 1:
-            environment.update(AWS_BATCH_JOB_NODE_INDEX=str(index), AWS_BATCH_JOB_MAIN_NODE_INDEX="0",
-                               AWS_BATCH_JOB_NUM_NODES=str(len(all_containers)))
-            if index > 0:
-                environment["AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS"] = "127.0.0.1"
-        nodes.append(subprocess.Popen(container["command"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-    # moto knows one stream of a job, not one of each node.
-    lines = [line for node in nodes for line in node.communicate()[0].splitlines() if line]
+    if definition["type"] == "multinode":
+        return  # moto answers for the job alone, not for JOB#NODE: there is no stream where anybody would look
+    container = definition["containerProperties"]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
+    environment.update({one["name"]: one["value"] for one in container["environment"]})
+    environment["AWS_BATCH_JOB_ID"] = job["jobId"]
+    output = subprocess.run(container["command"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            timeout=120).stdout
+    lines = [line for line in output.splitlines() if line]
     stream = job["container"]["logStreamName"]
     for make in (lambda: logs.create_log_group(logGroupName="/aws/batch/job"),
                  lambda: logs.create_log_stream(logGroupName="/aws/batch/job", logStreamName=stream)):
