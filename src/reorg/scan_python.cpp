@@ -5,20 +5,17 @@
 
 #include <fmt/format.h>
 
+#include "reorg/characters.h"
 #include "reorg/paths.h"
 #include "reorg/scan_state.h"
 
 namespace muster::reorg {
 namespace {
 
-bool identifier_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /// The dotted name at `at`; relative ones (".x") are not looked at: they move with their package.
 std::string_view dotted(std::string_view line, std::size_t at) {
   std::size_t end = at;
-  while (end < line.size() && (identifier_character(line[end]) || line[end] == '.')) ++end;
+  while (end < line.size() && (is_name_character(line[end]) || line[end] == '.')) ++end;
   return line.substr(at, end - at);
 }
 
@@ -26,7 +23,7 @@ bool is_module(std::string_view path) {
   const auto parts = components(path);
   return std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
     return !part.empty() && !(part[0] >= '0' && part[0] <= '9') &&
-           std::all_of(part.begin(), part.end(), identifier_character);
+           std::all_of(part.begin(), part.end(), is_name_character);
   });
 }
 

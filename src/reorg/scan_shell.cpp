@@ -2,15 +2,12 @@
 // directory, variables that hold the script's own place.
 #include <algorithm>
 
+#include "reorg/characters.h"
 #include "reorg/paths.h"
 #include "reorg/scan_state.h"
 
 namespace muster::reorg {
 namespace {
-
-bool name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 /// The "/.." and "/name" parts that a value goes on with from `at`.
 std::string_view path_from(std::string_view value, std::size_t at) {
@@ -94,7 +91,7 @@ std::optional<Base> Scan::variable_place(std::string_view value) const {
   const bool braces = name < value.size() && value[name] == '{';
   if (braces) ++name;
   std::size_t end = name;
-  while (end < value.size() && name_character(value[end])) ++end;
+  while (end < value.size() && is_name_character(value[end])) ++end;
   const auto known = variables_.find(value.substr(name, end - name));
   if (known == variables_.end()) return std::nullopt;
   if (braces && end < value.size() && value[end] == '}') ++end;
@@ -108,7 +105,7 @@ void Scan::variables(std::size_t begin, std::size_t end) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) return;
   std::size_t from = equals;
-  while (from > 0 && name_character(text[from - 1])) --from;
+  while (from > 0 && is_name_character(text[from - 1])) --from;
   if (from == equals || (from > 0 && text[from - 1] != ' ' && text[from - 1] != '\t')) return;
   const std::string name(text.substr(from, equals - from));
   if (const auto place = variable_place(text.substr(equals + 1))) {

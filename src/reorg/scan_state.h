@@ -28,6 +28,9 @@ struct Clone {
   bool pinned = false;  ///< of another ref: its paths stay
 };
 
+/// A name that hardly anything else is called: it starts with a number and a separator.
+bool distinctive(std::string_view name);
+
 class Scan {
  public:
   Scan(const World& world, const Source& file, std::string_view content);
@@ -60,25 +63,29 @@ class Scan {
   void tokens(const Markdown& page);
   void line(std::size_t begin, std::size_t end);
   std::size_t extended(std::size_t begin, std::size_t end, std::size_t limit) const;
+
+  // scan_token.cpp
   void token(Span span);
   void glob(Span span, std::string_view text);
-  void after_variable(Span span);
   void bare(Span span, std::string_view text);
+
+  // scan_clones.cpp
   bool cloned(Span span, std::string_view text);
-  void resolved(Span span, std::string_view text, const Found& found, Confidence confidence);
+  void after_variable(Span span);
+
+  // scan_resolve.cpp
   std::optional<Found> resolve_under(const Base& base, std::string_view text) const;
   std::optional<Found> resolve_partly(const Base& base, std::string_view text, bool trusted) const;
+  void resolved(Span span, std::string_view text, const Found& found, Confidence confidence);
   std::vector<Base> bases() const;
   bool quoted(Span span) const;
   const char* kind_here(std::size_t offset) const;
-  bool in_code(std::size_t offset) const;
 
   // scan_shell.cpp
   void variables(std::size_t begin, std::size_t end);
   std::optional<Base> variable_place(std::string_view value) const;
   void command_word(std::string_view word);
   void working_directory(const std::optional<Base>& place);
-  void pin_clones();
   void settle_clones();
 
   std::string_view line_around(std::size_t offset) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reorg/characters.h"
 #include "reorg/paths.h"
 #include "reorg/references.h"
 
@@ -33,12 +34,6 @@ const char* to_string(Standing standing) {
       return "unclear";
   }
   return "";
-}
-
-bool is_path_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
-         c == '.' || c == '_' || c == '-' || c == '+' || c == '@' || c == '~' || c == '*' ||
-         c == '%';
 }
 
 World::World(const Layout& layout, std::vector<SideNames> names)

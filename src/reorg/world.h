@@ -96,7 +96,4 @@ class World {
   std::unordered_map<std::string, std::vector<std::string>> odd_names_;
 };
 
-/// Characters that a path in running text is made of.
-bool is_path_character(char c);
-
 }  // namespace muster::reorg
