@@ -43,6 +43,11 @@ void port(const PortCommand& command, Context& context) {
                                                    ported->conflicting),
                                        "bring the branch up to date in the old layout first"));
   }
+  for (const std::string& path : ported->old_paths) {
+    output.findings.push_back(error_at({path, 0, 0}, "reorg-old-path",
+                                       "the branch's commits leave this at an old path",
+                                       "move it in the branch, or add a rule"));
+  }
   output.text = findings_text(output.findings);
   if (ported->conflicts.empty()) {
     *output.text +=

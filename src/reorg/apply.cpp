@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "reorg/history.h"
 #include "reorg/paths.h"
 
@@ -18,6 +19,29 @@ constexpr const char* kIgnoreRevs = ".git-blame-ignore-revs";
 
 Failure refused(std::string message, std::string hint) {
   return failure("reorg-refused", std::move(message), std::move(hint));
+}
+
+/// Work tree and index follow a reference that has changed. Failure: it has not changed.
+Result<void> check_out(Repository& repository, const ReferenceChange& change,
+                       const ObjectId& old_tree) {
+  const auto out = repository.check_out_head(old_tree);
+  if (out) return out;
+  const ReferenceChange back{change.name, change.to, change.from};
+  if (auto undone = repository.change_references({back}, "reorg: not checked out"); !undone) {
+    Findings both = out.findings();
+    both.insert(both.end(), undone.findings().begin(), undone.findings().end());
+    return Failure(std::move(both));
+  }
+  if (out.findings().front().rule != kCheckOutConflict) return out;
+  return refused(out.findings().front().message, "move away what git does not track, or --branch");
+}
+
+/// The revision that the commit's message says its run started from.
+std::optional<std::string> start_in(const std::string& message) {
+  const std::string key = std::string("\n") + kUndoTrailer;
+  const std::size_t trailer = message.rfind(key);
+  if (trailer == std::string::npos) return std::nullopt;
+  return first_line(std::string_view(message).substr(trailer + key.size()));
 }
 
 /// The paths of all files while those of rounds up to `done` have moved.
@@ -79,7 +103,7 @@ class Application {
     if (auto set = repository_.change_references({change}, "reorg: " + workspace_.plan.name); !set)
       return set.error();
     if (!elsewhere) {
-      if (auto out = repository_.check_out_head(old_commit->tree); !out) return out.error();
+      if (auto out = check_out(repository_, change, old_commit->tree); !out) return out.error();
     }
     return std::move(result_);
   }
@@ -182,21 +206,13 @@ class Application {
 
   Result<void> commit_edits() {
     std::vector<File> files = files_with(workspace_.moves.layout.sides.size());
-    const auto edits = edits_by_file(rewriting_.edits);
-    const Layout& layout = workspace_.moves.layout;
-    for (std::size_t i = 0; i < layout.sources.size(); ++i) {
-      const Source& source = layout.sources[i];
-      const auto list = edits.find({source.side, source.file});
-      if (list == edits.end()) continue;
-      const auto content = workspace_.repositories[source.side].blob(files[i].id);
-      if (!content) return content.error();
-      const auto blob = repository_.write_blob(edited(*content, list->second));
-      if (!blob) return blob.error();
-      files[i].id = *blob;
-      ++result_.edited_files;
-    }
-    const bool new_map = write_map_to(files);
-    if (result_.edited_files == 0 && !new_map) return {};
+    const auto edited_files =
+        write_edits(workspace_.repositories, workspace_.moves.layout, rewriting_, files);
+    if (!edited_files) return edited_files.error();
+    result_.edited_files = *edited_files;
+    const auto new_map = write_map_to(files);
+    if (!new_map) return new_map.error();
+    if (result_.edited_files == 0 && !*new_map) return {};
     const std::string trailer = kUndoTrailer + result_.before.hex() + "\n";
     const std::string title =
         result_.edited_files > 0
@@ -213,16 +229,16 @@ class Application {
   }
 
   /// Whether the map changes.
-  bool write_map_to(std::vector<File>& files) {
+  Result<bool> write_map_to(std::vector<File>& files) {
     const MoveMap map = extended_map(workspace_.map, workspace_.plan, workspace_.moves.layout);
     if (map.lines.empty()) return false;
     return put(files, workspace_.plan.map_path, write_map(map));
   }
 
   /// Whether the file is new or other than it was.
-  bool put(std::vector<File>& files, const std::string& path, const std::string& content) {
+  Result<bool> put(std::vector<File>& files, const std::string& path, const std::string& content) {
     const auto blob = repository_.write_blob(content);
-    if (!blob) return false;
+    if (!blob) return blob.error();
     for (File& file : files) {
       if (file.path != path) continue;
       const bool differs = file.id != *blob;
@@ -244,7 +260,7 @@ class Application {
     }
     content += fmt::format("# {}: paths in texts, no contents\n{}\n", workspace_.plan.name,
                            result_.edits->hex());
-    put(files, kIgnoreRevs, content);
+    if (auto done = put(files, kIgnoreRevs, content); !done) return done.error();
     return commit(files, {tip_},
                   fmt::format("Let git blame look through the path edits of \"{}\"\n\nOnce in each "
                               "clone: git config blame.ignoreRevsFile {}\n\n",
@@ -294,6 +310,38 @@ Result<Applied> apply(Workspace& workspace, const Rewriting& rewriting,
   return Application(workspace, rewriting, options).run();
 }
 
+Result<std::size_t> write_edits(std::vector<Repository>& repositories, const Layout& layout,
+                                const Rewriting& rewriting, std::vector<File>& files) {
+  const auto edits = edits_by_file(rewriting.edits);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < layout.sources.size(); ++i) {
+    const Source& source = layout.sources[i];
+    const auto list = edits.find({source.side, source.file});
+    if (list == edits.end()) continue;
+    const auto content = repositories[source.side].blob(files[i].id);
+    if (!content) return content.error();
+    const auto blob = repositories[0].write_blob(edited(*content, list->second));
+    if (!blob) return blob.error();
+    files[i].id = *blob;
+    ++count;
+  }
+  return count;
+}
+
+Result<std::optional<ObjectId>> last_start(const Repository& repository, ObjectId at) {
+  for (;;) {
+    const auto commit = repository.commit(at);
+    if (!commit) return commit.error();
+    if (const auto start = start_in(commit->message)) {
+      const auto id = repository.commit_of(*start);
+      if (!id) return id.error();
+      return std::optional(*id);
+    }
+    if (commit->parents.empty()) return std::optional<ObjectId>();
+    at = commit->parents.front();
+  }
+}
+
 Result<Applied> undo(Repository& repository) {
   const auto head = repository.head_reference();
   if (!head) return refused("HEAD names no branch", "check out the branch that was reorganised");
@@ -301,13 +349,11 @@ Result<Applied> undo(Repository& repository) {
   if (!tip) return refused("the branch has no commit", "");
   const auto commit = repository.commit(*tip);
   if (!commit) return commit.error();
-  const std::size_t trailer = commit->message.rfind(std::string("\n") + kUndoTrailer);
-  if (trailer == std::string::npos)
+  const auto start = start_in(commit->message);
+  if (!start)
     return refused("the last commit is none of a reorganisation",
                    "other work came after it: revert its commits instead");
-  std::string id = commit->message.substr(trailer + 1 + std::string(kUndoTrailer).size());
-  id = id.substr(0, id.find('\n'));
-  const auto before = repository.commit_of(id);
+  const auto before = repository.commit_of(*start);
   if (!before) return before.error();
   const auto clean = repository.clean();
   if (!clean) return clean.error();
@@ -316,9 +362,9 @@ Result<Applied> undo(Repository& repository) {
   result.reference = *head;
   result.before = *tip;
   result.after = *before;
-  if (auto set = repository.change_references({{*head, *tip, *before}}, "reorg: undo"); !set)
-    return set.error();
-  if (auto out = repository.check_out_head(commit->tree); !out) return out.error();
+  const ReferenceChange change{*head, *tip, *before};
+  if (auto set = repository.change_references({change}, "reorg: undo"); !set) return set.error();
+  if (auto out = check_out(repository, change, commit->tree); !out) return out.error();
   return result;
 }
 

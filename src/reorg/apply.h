@@ -11,8 +11,17 @@
 
 namespace muster::reorg {
 
-/// The line of the last commit's message that `undo` goes by.
+/// The line of the last commit's message that `undo` goes by, with the commit that was before.
 inline constexpr const char* kUndoTrailer = "Reorganised-from: ";
+
+/// The commit that the last reorganisation in a history, by first parents, started from; nothing
+/// when there is none.
+Result<std::optional<ObjectId>> last_start(const Repository& repository, ObjectId at);
+
+/// Writes the contents that change to the first repository; `files` are those of `layout.after`
+/// and get the new ones. How many they are.
+Result<std::size_t> write_edits(std::vector<Repository>& repositories, const Layout& layout,
+                                const Rewriting& rewriting, std::vector<File>& files);
 
 struct ApplyOptions {
   std::string branch;  ///< written to this new branch, nothing checked out; empty: the one at hand

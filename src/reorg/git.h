@@ -49,6 +49,9 @@ struct MergedTree {
   std::vector<std::string> conflicts;
 };
 
+/// The rule of a failure to check out since untracked files are in the way; nothing was written.
+inline constexpr const char* kCheckOutConflict = "git-in-the-way";
+
 /// Failures have the rule "git" or one that starts with "git-".
 class Repository {
  public:

@@ -98,8 +98,9 @@ Result<ObjectId> Repository::write_commit(const Commit& commit) {
 Result<void> Repository::copy_blobs(const Repository& from, const std::vector<ObjectId>& ids) {
   for (const ObjectId& id : ids) {
     if (has(id)) continue;
+    if (!from.has(id)) continue;  // a partial clone: its tree names the blob all the same
     const auto content = from.blob(id);
-    if (!content) continue;  // a partial clone: its tree names the blob all the same
+    if (!content) return content.error();
     if (auto written = write_blob(*content); !written) return written.error();
   }
   return {};
@@ -160,8 +161,10 @@ Result<void> Repository::check_out_head(const ObjectId& from) {
   git_checkout_options_init(&options, GIT_CHECKOUT_OPTIONS_VERSION);
   options.checkout_strategy = GIT_CHECKOUT_SAFE;
   options.baseline = raw;
-  if (git_checkout_head(repository, &options) != 0)
-    return git_failure("the work tree can't be changed", "git-checkout");
+  if (const int code = git_checkout_head(repository, &options); code != 0) {
+    return git_failure("the work tree can't be changed",
+                       code == GIT_ECONFLICT ? kCheckOutConflict : "git-checkout");
+  }
   return {};
 }
 

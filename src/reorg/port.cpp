@@ -34,43 +34,28 @@ Result<std::vector<File>> reorganised_files(Workspace& workspace, const ObjectId
   const auto rewriting = find_rewriting(world, workspace.reader(), {threads});
   if (!rewriting) return rewriting.error();
   std::vector<File> files = moves.layout.after.files();
-  const auto edits = edits_by_file(rewriting->edits);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const Source& source = moves.layout.sources[i];
-    const auto list = edits.find({source.side, source.file});
-    if (list == edits.end()) continue;
-    const auto content = repository.blob(files[i].id);
-    if (!content) return content.error();
-    const auto blob = repository.write_blob(edited(*content, list->second));
-    if (!blob) return blob.error();
-    files[i].id = *blob;
-  }
+  const auto edited = write_edits(workspace.repositories, moves.layout, *rewriting, files);
+  if (!edited) return edited.error();
   return files;
 }
 
-/// The commit that the reorganisation started from.
-Result<ObjectId> old_base(const Repository& repository, ObjectId at) {
-  const std::string key = std::string("\n") + kUndoTrailer;
-  for (;;) {
-    const auto commit = repository.commit(at);
-    if (!commit) return commit.error();
-    const std::size_t trailer = commit->message.rfind(key);
-    if (trailer != std::string::npos)
-      return repository.commit_of(commit->message.substr(trailer + key.size(), 40));
-    if (commit->parents.empty())
-      return failure("reorg-refused", "the branch to port to has no reorganisation in its history",
-                     "name it with --onto");
-    at = commit->parents.front();
-  }
-}
-
-}  // namespace
-
+/// Written to the repository.
 Result<ObjectId> reorganised_tree(Workspace& workspace, const ObjectId& commit, unsigned threads) {
   const auto files = reorganised_files(workspace, commit, threads);
   if (!files) return files.error();
   return workspace.repositories[0].write_tree(*files);
 }
+
+/// The commit that the reorganisation started from.
+Result<ObjectId> old_base(const Repository& repository, const ObjectId& at) {
+  const auto start = last_start(repository, at);
+  if (!start) return start.error();
+  if (*start) return **start;
+  return failure("reorg-refused", "the branch to port to has no reorganisation in its history",
+                 "name it with --onto");
+}
+
+}  // namespace
 
 Result<Ported> port(const FileSystem& files, const PortOptions& options) {
   auto opened = open_workspace(files, options.workspace);
@@ -96,7 +81,10 @@ Result<Ported> port(const FileSystem& files, const PortOptions& options) {
     const auto commit = repository.commit(at);
     if (!commit) return commit.error();
     const auto shared = repository.merge_base(*base, at);
-    if (commit->parents.empty() || (shared && *shared == at)) break;
+    if (commit->parents.empty())
+      return failure("reorg-refused", "the branch's own commits begin with one that has no parent",
+                     "rebase it on the old layout");
+    if (shared && *shared == at) break;
     at = commit->parents.front();
     if (repository.merge_base(*base, at) == std::optional(at)) break;
   }
@@ -146,8 +134,7 @@ Result<Ported> port(const FileSystem& files, const PortOptions& options) {
   for (const File& file : tree->files()) {
     if (origins.count(file.path)) continue;
     const Decision decision = rules.decide(file.path, ignored);
-    if (decision.to != std::optional(file.path) && tree->has(file.path) &&
-        !workspace.moves.layout.after.has(file.path)) {
+    if (decision.to != std::optional(file.path) && !workspace.moves.layout.after.has(file.path)) {
       result.old_paths.push_back(file.path);
     }
   }

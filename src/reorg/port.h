@@ -30,7 +30,4 @@ struct Ported {
 /// Failures: bad input, or "reorg-refused".
 Result<Ported> port(const FileSystem& files, const PortOptions& options);
 
-/// A tree with the plan's moves and edits made, written to the repository.
-Result<ObjectId> reorganised_tree(Workspace& workspace, const ObjectId& commit, unsigned threads);
-
 }  // namespace muster::reorg

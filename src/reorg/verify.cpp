@@ -63,20 +63,13 @@ std::vector<std::optional<std::string>> images_in(const Tree& before, const Tree
   return images;
 }
 
-/// The commit that the last run started from, by the trailer of what it wrote.
-Result<ObjectId> started_from(const Repository& repository, ObjectId at) {
-  for (;;) {
-    const auto commit = repository.commit(at);
-    if (!commit) return commit.error();
-    const std::string key = std::string("\n") + kUndoTrailer;
-    const std::size_t trailer = commit->message.rfind(key);
-    if (trailer != std::string::npos)
-      return repository.commit_of(commit->message.substr(trailer + key.size(), 40));
-    if (commit->parents.empty())
-      return failure("git-revision", "the history holds no reorganisation",
-                     "name two revisions: BEFORE AFTER");
-    at = commit->parents.front();
-  }
+/// The commit that the last run started from.
+Result<ObjectId> started_from(const Repository& repository, const ObjectId& at) {
+  const auto start = last_start(repository, at);
+  if (!start) return start.error();
+  if (*start) return **start;
+  return failure("git-revision", "the history holds no reorganisation",
+                 "name two revisions: BEFORE AFTER");
 }
 
 std::string line_of(const std::string& text, std::size_t offset) {
