@@ -83,6 +83,13 @@ void undo(const std::string& repository, Context& context) {
 void check(const PlanOptions& options, Context& context) {
   const auto planned = make_plan(context, options);
   if (!planned) return;
+  const reorg::Plan& plan = planned->workspace->plan;
+  const bool no_rules = plan.repository.rules.empty() && plan.merged.empty();
+  if (no_rules || planned->workspace->world->tree(0).files().empty())
+    return context.fail({error_at({plan.file, 0, 0}, "reorg-nothing",
+                                  no_rules ? "the plan has no rule to check by"
+                                           : "the commit holds no file to check")},
+                        kExitUnverified);
   Output output;
   output.name = "reorg check";
   output.judges = true;
@@ -111,11 +118,14 @@ void check(const PlanOptions& options, Context& context) {
   output.text = findings_text(output.findings);
   context.print(output);
   const bool differs = !output.findings.empty() || !output.data["drops"].empty();
-  if (!context.quiet && !differs) context.err << "nothing lies at an old path\n";
+  const bool unseen = !planned->rewriting.unread.empty();
+  if (!context.quiet && !differs && !unseen) context.err << "nothing lies at an old path\n";
   if (planned->workspace->moves.collided) {
     context.fail(planned->findings, kExitFailed);
   } else if (differs) {
     context.exit_code = kExitDiffers;
+  } else if (unseen) {
+    context.fail(planned->rewriting.unread, kExitUnverified);
   }
 }
 
@@ -166,7 +176,9 @@ void add_reorg_apply(CLI::App& reorg, Context& context) {
   auto check_options = std::make_shared<PlanOptions>();
   add_plan_options(*check_sub, *check_options);
   check_sub->footer(
-      "Exit code: 0 nothing left to do, 2 input can't be read, 5 something is at an old path.");
+      "Exit code: 0 nothing left to do, 2 input can't be read, 4 nothing could be looked at, 5 "
+      "something is\n"
+      "at an old path.");
   check_sub->callback([check_options, &context] { check(*check_options, context); });
 }
 

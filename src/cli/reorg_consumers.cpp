@@ -95,6 +95,10 @@ Result<std::vector<Read>> read_all(const Context& context, const ConsumersComman
       return error;
     }
     read.tree = std::move(*tree);
+    if (read.tree.files.empty())
+      return Failure({Severity::kError, "consumers-none", consumer.where,
+                      fmt::format("{}: there is no file to look at", consumer.name),
+                      "its tree, as it is checked out"});
     const std::string& pin = !command.pin.empty()    ? command.pin
                              : !consumer.pin.empty() ? consumer.pin
                                                      : workspace.plan.pin;
@@ -113,7 +117,10 @@ void consumers(const ConsumersCommand& command, Context& context) {
     return context.fail((*workspace)->moves.findings,
                         (*workspace)->moves.collided ? kExitFailed : kExitBadInput);
   const auto all = read_all(context, command, **workspace);
-  if (!all) return context.fail(all.findings(), kExitBadInput);
+  if (!all)
+    return context.fail(all.findings(), all.findings().front().rule == "consumers-none"
+                                            ? kExitUnverified
+                                            : kExitBadInput);
   if (all->empty())
     return context.fail({error_at({}, "consumers-none", "no consumer is known",
                                   "name them in the plan, or with --from NAME=DIR")},
@@ -187,7 +194,8 @@ void add_reorg_consumers(CLI::App& reorg, Context& context) {
   sub->add_flag("--check", command->check, "Exit with 5 when any place depends on the old layout");
   sub->footer(
       "Reads clones and cd, raw URLs, pages, the contents API, and owner, ref and path that stand\n"
-      "apart as parameters. Exit code: 0, 2 input can't be read, 4 no consumer, 5 with --check.\n"
+      "apart as parameters. Exit code: 0, 2 input can't be read, 4 no consumer or no file of one, "
+      "5 with --check.\n"
       "Example:\n  muster reorg consumers plan.yaml --from workshop=../workshop --pin v1.0");
   sub->callback([command, &context] { consumers(*command, context); });
 }

@@ -13,6 +13,8 @@
 namespace muster::cli {
 namespace {
 
+constexpr const char* kCompatThere = "map-compat-there";
+
 struct MapOptions {
   std::vector<std::string> old;
   std::string repository = ".";
@@ -100,7 +102,46 @@ std::optional<std::string> answer(const Known& known, const std::vector<reorg::M
   return old.substr(0, at) + reorg::percent_encoded(*to) + old.substr(url->end);
 }
 
-/// Prints what would keep old paths going; with --out writes it there, over nothing.
+/// What they will hold, by file; read before the first is written. Failure also: one is there.
+Result<std::vector<std::string>> compat_contents(const FileSystem& files,
+                                                 const std::filesystem::path& root,
+                                                 const std::vector<reorg::CompatFile>& list) {
+  std::vector<std::string> contents;
+  for (const reorg::CompatFile& file : list) {
+    if (files.exists(root / file.path))
+      return Failure(error_at({(root / file.path).string(), 0, 0}, kCompatThere,
+                              "something is at this old path", "remove it first"));
+    auto content =
+        file.copy_of.empty() ? Result<std::string>(file.content) : files.read(root / file.copy_of);
+    if (!content) return content.error();
+    contents.push_back(std::move(*content));
+  }
+  return contents;
+}
+
+Result<void> write_compat(FileSystem& files, const std::filesystem::path& root,
+                          const std::vector<reorg::CompatFile>& list,
+                          const std::vector<std::string>& contents) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::filesystem::path place = root / list[i].path;
+    if (!list[i].symlink) {
+      const auto original =
+          list[i].copy_of.empty() ? std::nullopt : files.info(root / list[i].copy_of);
+      auto done = files.write(place, contents[i], original && original->executable);
+      if (!done) return done;
+      continue;
+    }
+    std::error_code error;
+    std::filesystem::create_directories(place.parent_path(), error);
+    if (!error) std::filesystem::create_symlink(contents[i], place, error);
+    if (error)
+      return Failure(
+          error_at({place.string(), 0, 0}, "map-compat", "can't be made: " + error.message()));
+  }
+  return {};
+}
+
+/// Prints what would keep old paths going; with --out writes it there.
 void compat(const MapOptions& options, const Known& known, Context& context) {
   const reorg::CompatForm form = *reorg::parse_compat(options.compat);
   const auto files = reorg::compat_files(known.map.lines, known.tree, form);
@@ -116,33 +157,24 @@ void compat(const MapOptions& options, const Known& known, Context& context) {
     text += reorg::quoted_path(file.path) + (leads.empty() ? "" : " -> " + leads) + "\n";
   }
   output.text = text;
-  const std::filesystem::path root = context.directory / options.out;
-  for (const reorg::CompatFile& file : files) {
-    if (options.out.empty()) break;
-    if (context.files.exists(root / file.path)) {
-      return context.fail({error_at({(root / file.path).string(), 0, 0}, "map-compat-there",
-                                    "something is at this old path", "remove it first")},
-                          kExitFailed);
+  if (!options.out.empty()) {
+    for (const reorg::MapLine& line : known.map.lines) {
+      for (const std::string& path : {line.from, line.to.value_or(line.from)}) {
+        if (reorg::git_can_hold(path)) continue;
+        return context.fail(
+            {error_at({options.map, 0, 0}, "map-path",
+                      fmt::format("git can hold no path \"{}\"", reorg::quoted_path(path)),
+                      "a path from the root, without '.', '..' or '.git'")},
+            kExitBadInput);
+      }
     }
-    if (file.symlink) {
-      std::error_code error;
-      std::filesystem::create_directories((root / file.path).parent_path(), error);
-      if (!error) std::filesystem::create_symlink(file.content, root / file.path, error);
-      if (error)
-        return context.fail({error_at({(root / file.path).string(), 0, 0}, "map-compat",
-                                      "can't be made: " + error.message())},
-                            kExitInternal);
-      continue;
-    }
-    std::string content = file.content;
-    bool executable = false;
-    if (!file.copy_of.empty()) {
-      auto original = context.files.read(root / file.copy_of);
-      if (!original) return context.fail(original.findings(), kExitBadInput);
-      content = std::move(*original);
-      executable = context.files.info(root / file.copy_of)->executable;
-    }
-    if (auto done = context.files.write(root / file.path, content, executable); !done)
+    const std::filesystem::path root = context.directory / options.out;
+    const auto contents = compat_contents(context.files, root, files);
+    if (!contents)
+      return context.fail(contents.findings(), contents.findings().front().rule == kCompatThere
+                                                   ? kExitFailed
+                                                   : kExitBadInput);
+    if (const auto done = write_compat(context.files, root, files, *contents); !done)
       return context.fail(done.findings(), kExitInternal);
   }
   context.print(output);
@@ -152,6 +184,15 @@ void map(const MapOptions& options, Context& context) {
   const auto known = load(context, options);
   if (!known) return context.fail(known.findings(), kExitBadInput);
   if (!options.compat.empty()) return compat(options, *known, context);
+  const auto& lines = known->map.lines;
+  if (!options.from.empty() && std::none_of(lines.begin(), lines.end(), [&](const auto& line) {
+        return line.repository == options.from;
+      })) {
+    return context.fail({error_at({options.map, 0, 0}, "map-repository",
+                                  fmt::format("no path of a repository \"{}\"", options.from),
+                                  "owner/name, as the plan calls it")},
+                        kExitBadInput);
+  }
   const auto rules = rules_of(*known, options.from);
   Output output;
   output.name = "reorg map";
@@ -207,11 +248,13 @@ void add_reorg_map(CLI::App& reorg, Context& context) {
                   "Print a script that answers the same and needs nothing else")
       ->check(CLI::IsMember(std::vector<std::string>{"bash", "python"}))
       ->type_name("LANGUAGE");
-  sub->add_option("--compat", options->compat,
-                  "What would keep old paths going, with the accesses that it serves")
-      ->check(CLI::IsMember(std::vector<std::string>{"symlinks", "stubs", "copies"}))
-      ->type_name("FORM");
+  CLI::Option* compat_form =
+      sub->add_option("--compat", options->compat,
+                      "What would keep old paths going, with the accesses that it serves")
+          ->check(CLI::IsMember(std::vector<std::string>{"symlinks", "stubs", "copies"}))
+          ->type_name("FORM");
   sub->add_option("--out", options->out, "With --compat: the work tree that it is written to")
+      ->needs(compat_form)
       ->type_name("DIR");
   sub->footer(
       "Examples:\n  muster reorg map 1.architectures/README.md\n  muster reorg map --script bash > "

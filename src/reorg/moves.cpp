@@ -29,17 +29,6 @@ std::string filled_in(const std::string& to, const Regex::Match& match) {
   return text;
 }
 
-bool can_be_held(std::string_view path) {
-  if (path.empty() || path.front() == '/' || path.back() == '/' ||
-      path.find("//") != std::string_view::npos) {
-    return false;
-  }
-  const auto parts = components(path);
-  return std::none_of(parts.begin(), parts.end(), [](std::string_view part) {
-    return part == "." || part == ".." || lower(part) == ".git";
-  });
-}
-
 /// Where all files of a directory go with their paths below it kept, or nothing.
 std::optional<std::string> uniform(const Side& side, const Tree::Directory& directory) {
   std::optional<std::string> result;
@@ -193,7 +182,7 @@ Decision Rules::decide(std::string_view path, Findings& findings) const {
     const Rule* ignored = nullptr;
     decision.to = joined(longest->to, renamed(below(path, longest->from), path, ignored, findings));
   }
-  if (decision.rule && !can_be_held(*decision.to)) {
+  if (decision.rule && !git_can_hold(*decision.to)) {
     findings.push_back(error_at(decision.rule->where, "plan-path",
                                 fmt::format("git can't hold \"{}\", where \"{}\" would go",
                                             quoted_path(*decision.to), quoted_path(path)),

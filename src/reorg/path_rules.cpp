@@ -215,8 +215,9 @@ std::string AttributeRules::of(std::string_view path) const {
         const auto [word, after] = first_word(rest);
         if (word.empty()) break;
         rest = after;
-        const std::string name = word.substr(word.find_first_not_of("-!"),
-                                             word.find('=') - word.find_first_not_of("-!"));
+        const std::size_t begin = word.find_first_not_of("-!");
+        if (begin == std::string::npos) continue;  // a sign without a name
+        const std::string name = word.substr(begin, word.find('=') - begin);
         if (word.front() == '!') {
           attributes.erase(name);
         } else {

@@ -30,16 +30,6 @@ Schema names_schema(const char* doc) {
   return Schema::list(doc, Schema::text("A name"));
 }
 
-bool valid_target(std::string_view path) {
-  const auto parts = components(path);
-  if (parts.empty() || path.front() == '/' || path.back() == '/') return false;
-  if (path.find("//") != std::string_view::npos) return false;
-  return std::none_of(parts.begin(), parts.end(), [](std::string_view part) {
-    return part == "." || part == ".." || lower(part) == ".git" ||
-           part.find('\0') != std::string_view::npos;
-  });
-}
-
 struct Verb {
   const char* key;
   Rule::Kind kind;
@@ -112,11 +102,11 @@ class RuleReader {
       return bad(rule, "plan-rule", "`except` belongs to match and rename", "use keep: PATH");
     rule.from = without_slash(rule.from);
     rule.to = without_slash(rule.to);
-    if (!valid_target(rule.from) ||
-        (rule.kind == Rule::Kind::kMove && !rule.to.empty() && !valid_target(rule.to))) {
+    if (!git_can_hold(rule.from) ||
+        (rule.kind == Rule::Kind::kMove && !rule.to.empty() && !git_can_hold(rule.to))) {
       return bad(
           rule, "plan-path",
-          fmt::format("git can hold no path \"{}\"", valid_target(rule.from) ? rule.to : rule.from),
+          fmt::format("git can hold no path \"{}\"", git_can_hold(rule.from) ? rule.to : rule.from),
           "a path from the root, without '.', '..' or '.git'");
     }
     return rule;
@@ -225,7 +215,7 @@ Result<Plan> read_plan(std::string_view text, const std::string& file) {
     plan.consumers.push_back({text_at(*item, "name"), text_at(*item, "from"),
                               text_at(*item, "revision"), text_at(*item, "pin"), item->where()});
   }
-  if (!valid_target(plan.map_path)) {
+  if (!git_can_hold(plan.map_path)) {
     findings.push_back(error_at(document->find("map")->where(), "plan-path",
                                 "the map has no valid path", "a path from the root"));
   }
