@@ -119,21 +119,39 @@ Json to_json(const std::vector<reorg::Placed>& references) {
   return list;
 }
 
-Json moves_json(const reorg::Layout& layout, bool dropped) {
-  Json list = Json::array();
+namespace {
+
+/// Calls with side and file of what moves, or of what is dropped.
+template <typename Call>
+void each_move(const reorg::Layout& layout, bool dropped, const Call& call) {
   for (std::size_t s = 0; s < layout.sides.size(); ++s) {
     const reorg::Side& side = layout.sides[s];
     for (std::size_t i = 0; i < side.images.size(); ++i) {
       const bool is_dropped = !side.images[i] && side.rules[i] != nullptr;
-      if (dropped ? !is_dropped : !(side.images[i] && (s > 0 || side.moved(i)))) continue;
-      Json item = Json::object();
-      if (s > 0) item["repository"] = side.plan->name;
-      item["from"] = side.tree.files()[i].path;
-      if (!dropped) item["to"] = *side.images[i];
-      list.push_back(std::move(item));
+      if (dropped ? is_dropped : side.images[i] && (s > 0 || side.moved(i))) call(s, i);
     }
   }
+}
+
+}  // namespace
+
+Json moves_json(const reorg::Layout& layout, bool dropped) {
+  Json list = Json::array();
+  each_move(layout, dropped, [&](std::size_t s, std::size_t i) {
+    const reorg::Side& side = layout.sides[s];
+    Json item = Json::object();
+    if (s > 0) item["repository"] = side.plan->name;
+    item["from"] = side.tree.files()[i].path;
+    if (!dropped) item["to"] = *side.images[i];
+    list.push_back(std::move(item));
+  });
   return list;
+}
+
+std::size_t count_moves(const reorg::Layout& layout, bool dropped) {
+  std::size_t count = 0;
+  each_move(layout, dropped, [&](std::size_t, std::size_t) { ++count; });
+  return count;
 }
 
 Findings reference_findings(const reorg::Rewriting& rewriting) {

@@ -43,6 +43,8 @@ std::optional<Planned> make_plan(Context& context, const PlanOptions& options);
 nlohmann::ordered_json to_json(const std::vector<reorg::Placed>& references);
 /// {repository?, from, to} of what moves, {repository?, from} of what is dropped.
 nlohmann::ordered_json moves_json(const reorg::Layout& layout, bool dropped);
+/// How many those are.
+std::size_t count_moves(const reorg::Layout& layout, bool dropped);
 /// As findings: edits are information, what a person must look at warnings.
 Findings reference_findings(const reorg::Rewriting& rewriting);
 /// One finding a line.

@@ -44,14 +44,15 @@ void plan(const PlanOptions& options, bool detailed, Context& context) {
   output.name = "reorg plan";
   output.judges = true;
   output.findings = planned->findings;
-  const auto moves = moves_json(layout, false), drops = moves_json(layout, true);
+  const std::size_t moves = count_moves(layout, false), drops = count_moves(layout, true);
   output.data["plan"] = planned->workspace->plan.name;
-  output.data["moves"] = moves;
   // Of a large tree the lists take more memory than all else: only for whom they are printed.
+  const bool as_text = context.format() == Format::kTable || context.format() == Format::kWide;
+  if (!as_text) output.data["moves"] = moves_json(layout, false);
   const bool lists = context.format() == Format::kJson || context.format() == Format::kYaml;
   if (lists) {
     output.data["collided"] = planned->workspace->moves.collided;
-    output.data["drops"] = drops;
+    output.data["drops"] = moves_json(layout, true);
     output.data["edits"] = to_json(rewriting.edits);
     output.data["proposals"] = to_json(rewriting.proposals);
     output.data["unclear"] = to_json(rewriting.unclear);
@@ -69,15 +70,15 @@ void plan(const PlanOptions& options, bool detailed, Context& context) {
   output.rows = "moves";
   output.columns = {{"repository", "repository"}, {"from", "from"}, {"to", "to"}};
   const bool collided = planned->workspace->moves.collided;
-  output.text = (collided ? "" : moves_text(layout)) + findings_text(output.findings);
+  if (as_text) output.text = (collided ? "" : moves_text(layout)) + findings_text(output.findings);
   context.print(output);
   if (!context.quiet) {
     context.err << fmt::format(
         "{} move, {} dropped; {} rewritten, {} proposed, {} dead before, {} healed\n",
-        counted(moves.size(), "file"), drops.size(), counted(rewriting.edits.size(), "reference"),
+        counted(moves, "file"), drops, counted(rewriting.edits.size(), "reference"),
         rewriting.proposals.size(), rewriting.dead.size(), rewriting.healed.size());
   }
-  const bool anything = !moves.empty() || !rewriting.edits.empty() || !drops.empty();
+  const bool anything = moves > 0 || !rewriting.edits.empty() || drops > 0;
   if (collided) {
     context.exit_code = kExitFailed;
   } else if (detailed && anything) {

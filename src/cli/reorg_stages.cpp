@@ -88,19 +88,15 @@ void stages(const StagesCommand& command, Context& context) {
   const std::vector<std::string> names =
       command.order.empty() ? std::vector<std::string>{"tag", "pin", "move", "follow"}
                             : command.order;
-  std::vector<reorg::Step> steps;
   std::vector<reorg::StepKind> kinds;
   for (const std::string& name : names) {
     for (const reorg::StepKind kind : {reorg::StepKind::kTag, reorg::StepKind::kPin,
                                        reorg::StepKind::kMove, reorg::StepKind::kFollow}) {
-      if (name != reorg::to_string(kind)) continue;
-      kinds.push_back(kind);
-      const bool each = kind == reorg::StepKind::kPin || kind == reorg::StepKind::kFollow;
-      for (std::size_t i = 0; i < (each ? consumers.size() : 1); ++i)
-        steps.push_back({kind, i, !command.ungated && i == 0});
+      if (name == reorg::to_string(kind)) kinds.push_back(kind);
     }
   }
-  const reorg::StageReport report = reorg::walk_stages(steps, consumers);
+  const reorg::StageReport report =
+      reorg::walk_stages(reorg::steps_in(kinds, consumers.size(), !command.ungated), consumers);
   Output output;
   output.name = "reorg stages";
   output.judges = true;

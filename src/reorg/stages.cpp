@@ -142,8 +142,6 @@ StageReport walk_stages(const std::vector<Step>& steps, const std::vector<std::s
   return report;
 }
 
-namespace {
-
 std::vector<Step> steps_in(const std::vector<StepKind>& order, std::size_t consumers, bool gated) {
   std::vector<Step> steps;
   for (const StepKind kind : order) {
@@ -152,13 +150,6 @@ std::vector<Step> steps_in(const std::vector<StepKind>& order, std::size_t consu
       steps.push_back({kind, i, gated && i == 0});
   }
   return steps;
-}
-
-}  // namespace
-
-std::vector<Step> usual_steps(std::size_t consumers) {
-  return steps_in({StepKind::kTag, StepKind::kPin, StepKind::kMove, StepKind::kFollow}, consumers,
-                  true);
 }
 
 std::vector<OrderReport> all_orders(const std::vector<std::string>& consumers, bool gated) {

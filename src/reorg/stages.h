@@ -38,8 +38,9 @@ struct StageReport {
 /// Walks every interleaving of the steps in their order with what lags behind them.
 StageReport walk_stages(const std::vector<Step>& steps, const std::vector<std::string>& consumers);
 
-/// The RFC's steps: tag; pin all; move once they are; let all follow once it is made.
-std::vector<Step> usual_steps(std::size_t consumers);
+/// The steps of an order: those that ask consumers, once for each. Gated: the first of each kind
+/// waits.
+std::vector<Step> steps_in(const std::vector<StepKind>& order, std::size_t consumers, bool gated);
 
 /// One order of the four kinds of step and what came of it.
 struct OrderReport {
