@@ -8,6 +8,7 @@
 
 #include "base/csv.h"
 #include "base/output.h"
+#include "bench/judge_checks.h"
 
 namespace muster::bench {
 namespace {
@@ -141,6 +142,7 @@ Json to_json(const Log& log) {
                     {"nodes", or_null(nodes_of(run))},
                     {"hosts", hosts_of(run)},
                     {"ended", run.ended},
+                    {"has_summary", run.has_summary},
                     {"out_of_bounds", or_null(run.out_of_bounds)},
                     {"average_busbw", or_null(run.average_busbw)},
                     {"settings", std::move(settings)},
@@ -152,13 +154,17 @@ Json to_json(const Log& log) {
     transports.push_back({{"kind", kKinds[static_cast<int>(transport.kind)]},
                           {"name", transport.name},
                           {"line", transport.line},
-                          {"text", transport.text}});
+                          {"text", transport.text},
+                          {"devices", or_null(transport.devices)}});
   }
   Json data = Json::object();
   data["file"] = log.file;
   data["runs"] = std::move(runs);
   data["records"] = std::move(records);
   data["transports"] = std::move(transports);
+  data["nccl"] = log.nccl;
+  data["nranks"] = or_null(log.nranks);
+  data["separate"] = separate_runs(log).value_or("");
   data["findings"] = muster::to_json(log.findings);
   return data;
 }

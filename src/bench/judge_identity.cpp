@@ -53,6 +53,7 @@ std::optional<int> nodes_for(const Run& run, const facts::Instance* instance) {
 }
 
 std::optional<std::string> separate_runs(const Log& log) {
+  if (!log.separate.empty()) return log.separate;
   std::vector<const Run*> apart;
   for (std::size_t i = 0; i < log.runs.size(); ++i) {
     for (std::size_t j = 0; j < log.runs.size(); ++j) {

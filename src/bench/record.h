@@ -83,6 +83,7 @@ struct Log {
   std::string topology_how;              ///< how that was computed, from which lines
   std::string nccl;                      ///< version of the library, when told
   std::optional<int> nranks;             ///< the largest world that NCCL says it made
+  std::string separate;                  ///< of records read back: that the runs were several
   Findings findings;                     ///< lines that look like results and could not be read
 
   bool empty() const;

@@ -138,14 +138,17 @@ void read(Context& context, const ReadRequest& request) {
   std::size_t records = 0;
   Findings findings;
   for (const bench::Log& log : *logs) {
+    const std::size_t before = records;
     for (const bench::Run& run : log.runs) records += run.records.size();
+    if (records == before) {
+      findings.push_back(error_at({log.file, 0, 0}, "bench-empty",
+                                  "nothing was understood as the output of a benchmark",
+                                  "muster list benchmarks names the tools that are read"));
+    }
     findings.insert(findings.end(), log.findings.begin(), log.findings.end());
   }
   if (records == 0) {
-    return context.fail({error_at({request.logs.front(), 0, 0}, "bench-empty",
-                                  "nothing was understood as the output of a benchmark",
-                                  "muster list benchmarks names the tools that are read")},
-                        kExitUnverified);
+    return context.fail(findings, kExitUnverified);
   }
   for (const Finding& finding : findings) context.err << to_string(finding) << '\n';
   if (!request.as.empty()) {
@@ -292,13 +295,15 @@ void add_read(CLI::App& bench, Context& context) {
   sub->add_option("log", request->logs, "Output of benchmarks: text or JSON")
       ->required()
       ->type_name("LOG");
-  sub->add_option("--as", request->as,
-                  "Another form: results-csv and summary-csv (the columns of nccl_to_csv), "
-                  "prometheus, markdown")
-      ->check(CLI::IsMember(
-          std::vector<std::string>{"results-csv", "summary-csv", "prometheus", "markdown"}))
-      ->type_name("FORM");
+  CLI::Option* as =
+      sub->add_option("--as", request->as,
+                      "Another form: results-csv and summary-csv (the columns of nccl_to_csv), "
+                      "prometheus, markdown")
+          ->check(CLI::IsMember(
+              std::vector<std::string>{"results-csv", "summary-csv", "prometheus", "markdown"}))
+          ->type_name("FORM");
   sub->add_option("--out", request->out, "With --as: write there, not to standard output")
+      ->needs(as)
       ->type_name("FILE");
   sub->footer(
       "Units: bytes, microseconds, GB/s of 10^9 bytes. A value that was not checked is empty.\n"

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/output.h"
 #include "bench/baseline.h"
+#include "bench/export.h"
 #include "facts/facts.h"
 #include "fixture.h"
 
@@ -357,6 +359,25 @@ TEST_F(JudgeTest, CutAndBrokenRunsDoNotPass) {
       "4253.0  252.47  441.81      0");
   broken.runs[0].broken.push_back({9, "srun: error: n2: task 1: Segmentation fault"});
   EXPECT_EQ(check(judge({broken}, options), "completed").outcome, Outcome::kFail);
+}
+
+TEST_F(JudgeTest, RecordsReadBackAreJudgedAsTheirLog) {
+  JudgeOptions options = without_speed();
+  options.allow_unchecked = true;
+  for (const char* name :
+       {"nccl-interleaved.log", "nccl-separate.log", "nccl-wrong.log", "nccl-socket-fallback.log",
+        "nvbandwidth-corrupt.log", "nvbandwidth-0.10.log", "nccl-2.18-p5-mpirun-tag.log",
+        "nvshmem-single-pe.log", "osu-7.4-allreduce.log"}) {
+    const Log log = log_of(name);
+    const Log again = read_log(json_text(to_json(log)), "x.json").value();
+    const Verdict first = judge({log}, options), second = judge({again}, options);
+    ASSERT_EQ(first.checks().size(), second.checks().size()) << name;
+    for (std::size_t i = 0; i < first.checks().size(); ++i) {
+      EXPECT_EQ(first.checks()[i].name, second.checks()[i].name) << name;
+      EXPECT_EQ(first.checks()[i].outcome, second.checks()[i].outcome)
+          << name << ": " << second.checks()[i].evidence;
+    }
+  }
 }
 
 TEST_F(JudgeTest, NothingIsNeverAPass) {
