@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "launch/poll.h"
+
 namespace muster::launch {
 namespace {
 
@@ -41,12 +43,11 @@ class BatchFollower {
         processes_(processes),
         clock_(clock),
         options_(options),
-        tick_(tick),
+        poll_(clock, tick, options.shortest_poll, options.longest_poll),
         on_status_(on_status),
         logs_(logs) {}
 
   runs::LauncherResult follow() {
-    auto pause = options_.shortest_poll;
     auto heard = clock_.steady();
     auto starting = heard;  // when it was last seen otherwise
     while (true) {
@@ -56,38 +57,18 @@ class BatchFollower {
         if (now - heard >= options_.unreachable) return out_of_reach(status.findings());
       } else {
         heard = now;
-        if (report(*status)) pause = options_.shortest_poll;
+        if (report(last_, *status, on_status_)) poll_.restart();
         const BatchPhase phase = status->phase();
         if (phase == BatchPhase::kRunning || phase == BatchPhase::kEnded) read_logs(*status);
         if (phase == BatchPhase::kEnded) return how_it_ended(*status);
         if (phase != BatchPhase::kStarting) starting = now;
         if (now - starting >= options_.start_limit) return never_started(*status);
       }
-      if (const Stop stop = wait(pause); stop != Stop::kNo) return end_it(stop);
-      pause = std::min(options_.longest_poll, pause + pause / 2);
+      if (const Stop stop = poll_.wait(); stop != Stop::kNo) return end_it(stop);
     }
   }
 
  private:
-  /// True when it is news.
-  bool report(const BatchStatus& status) {
-    if (last_ && *last_ == status) return false;
-    last_ = status;
-    if (on_status_) on_status_(status);
-    return true;
-  }
-
-  Stop wait(milliseconds pause) {
-    constexpr milliseconds kSlice{100};
-    const auto until = clock_.steady() + pause;
-    while (true) {
-      if (const Stop stop = tick_(); stop != Stop::kNo) return stop;
-      const auto left = std::chrono::duration_cast<milliseconds>(until - clock_.steady());
-      if (left.count() <= 0) return Stop::kNo;
-      clock_.sleep_for(std::min(kSlice, left));
-    }
-  }
-
   runs::LauncherResult out_of_reach(const Findings& why) const {
     return {End::kUnknown,
             {},
@@ -192,16 +173,13 @@ class BatchFollower {
       ended = status && status->phase() == BatchPhase::kEnded;
       if (ended) {
         read_logs(*status);
-        report(*status);
+        report(last_, *status, on_status_);
       } else {
         clock_.sleep_for(options_.shortest_poll);
       }
     }
     runs::LauncherResult result;
-    result.end = stop == Stop::kInterrupted ? End::kInterrupted
-                 : stop == Stop::kCancelled ? End::kCancelled
-                 : stop == Stop::kSilent    ? End::kHang
-                                            : End::kTimedOut;
+    result.end = end_of(stop);
     result.detail = terminated ? fmt::format("Batch job {} was ended by muster", job_.id)
                                : fmt::format("Batch job {} could not be ended: {}", job_.id,
                                              aws_words(terminated.findings()));
@@ -215,7 +193,7 @@ class BatchFollower {
   ProcessRunner& processes_;
   Clock& clock_;
   const BatchFollowOptions& options_;
-  const Tick& tick_;
+  Poll poll_;
   const OnBatchStatus& on_status_;
   BatchLogs& logs_;
   std::optional<BatchStatus> last_;

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "launch/poll.h"
+
 namespace muster::launch {
 namespace {
 
@@ -186,11 +188,10 @@ class KubeFollower {
         files_(files),
         clock_(clock),
         options_(options),
-        tick_(tick),
+        poll_(clock, tick, options.shortest_poll, options.longest_poll),
         on_look_(on_look) {}
 
   runs::LauncherResult follow() {
-    auto pause = options_.shortest_poll;
     auto heard = clock_.steady();
     auto complete = heard;  // when all pods were up, or the queue had not let it in
     while (true) {
@@ -203,7 +204,7 @@ class KubeFollower {
                   {},
                   fmt::format("{} {} was deleted by somebody else", job_.kind, job_.name)};
         }
-        if (report(**look)) pause = options_.shortest_poll;
+        if (report(**look)) poll_.restart();
         collect(now);
         if (last_->object.phase == KubePhase::kSucceeded ||
             last_->object.phase == KubePhase::kFailed)
@@ -219,15 +220,20 @@ class KubeFollower {
                             job_.kind, job_.name, options_.unreachable.count(),
                             look.findings().front().message)};
       }
-      if (const Stop stop = wait(pause); stop != Stop::kNo) return stopped(stop);
-      pause = std::min(options_.longest_poll, pause + pause / 2);
+      if (const Stop stop = poll_.wait(); stop != Stop::kNo) return stopped(stop);
     }
   }
 
  private:
   /// True when it is news.
   bool report(const KubeLook& look) {
-    if (last_ && *last_ == look) return false;
+    return launch::report(last_, look, [&](const KubeLook& news) {
+      keep_previous_logs(news);
+      if (on_look_) on_look_(news);
+    });
+  }
+
+  void keep_previous_logs(const KubeLook& look) {
     // What a container said before it was started again is kept by Kubernetes until the next time.
     for (const KubePod& pod : look.pods) {
       int& known = restarts_[pod.name];
@@ -236,9 +242,6 @@ class KubeFollower {
       }
       known = pod.restarts;
     }
-    last_ = look;
-    if (on_look_) on_look_(look);
-    return true;
   }
 
   void keep(const std::string& answer) {
@@ -260,17 +263,6 @@ class KubeFollower {
     log_trouble_.clear();
     collected_ = now;
     keep(*text);
-  }
-
-  Stop wait(milliseconds pause) {
-    constexpr milliseconds kSlice{100};
-    const auto until = clock_.steady() + pause;
-    while (true) {
-      if (const Stop stop = tick_(); stop != Stop::kNo) return stop;
-      const auto left = std::chrono::duration_cast<milliseconds>(until - clock_.steady());
-      if (left.count() <= 0) return Stop::kNo;
-      clock_.sleep_for(std::min(kSlice, left));
-    }
   }
 
   bool hopeless() const {
@@ -328,10 +320,7 @@ class KubeFollower {
       forget_interrupts();  // or kubectl itself would be ended at once
     if (last_) collect(clock_.steady());
     runs::LauncherResult result;
-    result.end = stop == Stop::kInterrupted ? End::kInterrupted
-                 : stop == Stop::kCancelled ? End::kCancelled
-                 : stop == Stop::kSilent    ? End::kHang
-                                            : End::kTimedOut;
+    result.end = end_of(stop);
     if (last_) result.detail = describe(job_, last_->object, last_->pods);
     return with_trouble(result);
   }
@@ -342,7 +331,7 @@ class KubeFollower {
   FileSystem& files_;
   Clock& clock_;
   const KubeFollowOptions& options_;
-  const Tick& tick_;
+  Poll poll_;
   const OnKubeLook& on_look_;
   std::optional<KubeLook> last_;
   KubeLogs logs_;

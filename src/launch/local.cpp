@@ -3,29 +3,11 @@
 #include <fmt/format.h>
 
 #include "launch/launcher_errors.h"
+#include "launch/poll.h"
 
 namespace muster::launch {
-namespace {
 
 using End = runs::LauncherResult::End;
-
-End end_of(Stop stop) {
-  switch (stop) {
-    case Stop::kInterrupted:
-      return End::kInterrupted;
-    case Stop::kCancelled:
-      return End::kCancelled;
-    case Stop::kTimeLimit:
-      return End::kTimedOut;
-    case Stop::kSilent:
-      return End::kHang;
-    case Stop::kNo:
-      break;
-  }
-  return End::kExited;
-}
-
-}  // namespace
 
 runs::LauncherResult run_local(const Rendered& rendered, const LocalRun& run, FileSystem& files,
                                ProcessRunner& processes, const Tick& tick) {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "launch/poll.h"
+
 namespace muster::launch {
 namespace {
 
@@ -89,11 +91,10 @@ class Follower {
         processes_(processes),
         clock_(clock),
         options_(options),
-        tick_(tick),
+        poll_(clock, tick, options.shortest_poll, options.longest_poll),
         on_status_(on_status) {}
 
   runs::LauncherResult follow() {
-    auto pause = options_.shortest_poll;
     auto heard = clock_.steady();
     auto sound = heard;  // when the job was last seen waiting or running
     while (true) {
@@ -109,7 +110,7 @@ class Follower {
       }
       if (look.gone) return how_it_ended();
       if (look.status) {
-        if (report(*look.status)) pause = options_.shortest_poll;
+        if (report(last_, *look.status, on_status_)) poll_.restart();
         if (look.status->phase() == SlurmPhase::kEnded) return how_it_ended();
         // A job whose node failed shows up as lost for a while before Slurm puts it back into the
         // queue.
@@ -119,31 +120,11 @@ class Follower {
           return how_it_ended();
         }
       }
-      if (const Stop stop = wait(pause); stop != Stop::kNo) return end_it(stop);
-      pause = std::min(options_.longest_poll, pause + pause / 2);
+      if (const Stop stop = poll_.wait(); stop != Stop::kNo) return end_it(stop);
     }
   }
 
  private:
-  /// True when it is news.
-  bool report(const SlurmStatus& status) {
-    if (last_ && *last_ == status) return false;
-    last_ = status;
-    if (on_status_) on_status_(status);
-    return true;
-  }
-
-  Stop wait(milliseconds pause) {
-    constexpr milliseconds kSlice{100};
-    const auto until = clock_.steady() + pause;
-    while (true) {
-      if (const Stop stop = tick_(); stop != Stop::kNo) return stop;
-      const auto left = std::chrono::duration_cast<milliseconds>(until - clock_.steady());
-      if (left.count() <= 0) return Stop::kNo;
-      clock_.sleep_for(std::min(kSlice, left));
-    }
-  }
-
   /// The accounting knows best how a job ended, but may lag behind the queue for some seconds.
   runs::LauncherResult how_it_ended() {
     for (int attempt = 0; attempt < 10; ++attempt) {
@@ -167,7 +148,7 @@ class Follower {
   /// While a job ends, the accounting may name only the nodes that have reported so far.
   runs::LauncherResult settle(SlurmStatus status) {
     if (last_ && !last_->nodes.empty()) status.nodes = last_->nodes;
-    report(status);
+    report(last_, status, on_status_);
     return conclude(status);
   }
 
@@ -183,10 +164,7 @@ class Follower {
       if (!ended) clock_.sleep_for(options_.shortest_poll);
     }
     runs::LauncherResult result;
-    result.end = stop == Stop::kInterrupted ? End::kInterrupted
-                 : stop == Stop::kCancelled ? End::kCancelled
-                 : stop == Stop::kSilent    ? End::kHang
-                                            : End::kTimedOut;
+    result.end = end_of(stop);
     result.detail = fmt::format("Slurm job {} was cancelled by muster", job_.id);
     if (!cancelled)
       result.detail =
@@ -202,7 +180,7 @@ class Follower {
   ProcessRunner& processes_;
   Clock& clock_;
   const SlurmFollowOptions& options_;
-  const Tick& tick_;
+  Poll poll_;
   const OnStatus& on_status_;
   std::optional<SlurmStatus> last_;
 };
