@@ -18,6 +18,7 @@ using End = runs::LauncherResult::End;
 
 constexpr milliseconds kQuestion{30'000};
 constexpr std::chrono::seconds kDeletion{90};
+constexpr const char* kUnreachable = "kubernetes-unreachable";  ///< it gave no answer in time
 /// Answers of `kubectl logs` overlap by this much, for lines that came late.
 constexpr std::chrono::seconds kOverlap{30};
 
@@ -42,8 +43,8 @@ Result<ProcessResult> KubeCluster::ask(const std::vector<std::string>& words, mi
   auto result = processes_.run(command);
   if (!result) return result;
   if (result->timed_out) {
-    return failure("kubernetes-unreachable", fmt::format("kubectl {} did not answer within {}",
-                                                         words.front(), in_seconds(limit)));
+    return failure(kUnreachable, fmt::format("kubectl {} did not answer within {}", words.front(),
+                                             in_seconds(limit)));
   }
   return result;
 }
@@ -74,6 +75,9 @@ Result<void> KubeCluster::create(const std::vector<std::string>& documents) cons
     // Best effort: the refusal is what has to be told.
     (void)answer({"delete", "--ignore-not-found", "--wait=false", "-f", "-"}, kQuestion, made);
   };
+  const auto add = [&](const std::string& document) {
+    made += (made.empty() ? "" : "---\n") + document;
+  };
   for (const std::string& document : documents) {
     // One after the other, since what is checked may name what was made before it.
     for (const bool dry : {true, false}) {
@@ -81,10 +85,12 @@ Result<void> KubeCluster::create(const std::vector<std::string>& documents) cons
       if (dry) words.emplace_back("--dry-run=server");
       auto said = answer(words, kQuestion, document);
       if (said) continue;
+      // Without an answer it may have been made all the same.
+      if (!dry && said.findings().front().rule == kUnreachable) add(document);
       undo();
       return said.error();
     }
-    made += (made.empty() ? "" : "---\n") + document;
+    add(document);
   }
   return {};
 }

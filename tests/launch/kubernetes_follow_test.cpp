@@ -175,5 +175,23 @@ TEST_F(KubernetesFollow, WhatWasMadeBeforeARefusalIsDeletedAgain) {
   EXPECT_EQ(deleted, "kind: A\n");
 }
 
+TEST_F(KubernetesFollow, WhatMayHaveBeenMadeWithoutAnAnswerIsDeletedToo) {
+  int asked = 0;
+  std::string deleted;
+  processes_.answer("kubectl create", [&](const Command&) -> Result<ProcessResult> {
+    ProcessResult answer = said("made\n");
+    answer.timed_out = ++asked == 4;  // the second document, behind its check
+    return answer;
+  });
+  processes_.answer("kubectl delete", [&](const Command& command) -> Result<ProcessResult> {
+    deleted = command.input;
+    return said("");
+  });
+  const auto made = KubeCluster({"kubectl"}, processes_).create({"kind: A\n", "kind: B\n"});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.findings().front().message, "kubectl create did not answer within 30 s");
+  EXPECT_EQ(deleted, "kind: A\n---\nkind: B\n");
+}
+
 }  // namespace
 }  // namespace muster::launch
