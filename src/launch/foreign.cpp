@@ -71,13 +71,8 @@ Rendered render_foreign_local(const Workload& workload, const ForeignPlace& plac
         "  {{ export MUSTER_NODE=$node; exec {1}; }} &\n"
         "  pids+=($!)\n"
         "done\n"
-        "# 127 is also what bash says when all have ended already.\n"
-        "for ((node = 0; node < {0}; node++)); do\n"
-        "  wait -n || {{ code=$?; [ $code = 127 ] && [ -z \"$(jobs -pr)\" ] && break\n"
-        "    kill $(jobs -p) 2>/dev/null; wait; exit $code; }}\n"
-        "done\n"
-        "for pid in \"${{pids[@]}}\"; do wait \"$pid\" || exit; done\n",
-        workload.nodes, command);
+        "{2}\n",
+        workload.nodes, command, wait_for_all("node", std::to_string(workload.nodes)));
   }
   Rendered rendered;
   rendered.command = {"bash", (place.run_directory / script.path).string()};

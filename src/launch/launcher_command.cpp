@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "launch/key_use.h"
+#include "launch/shell.h"
 #include "launch/workload.h"
 
 namespace muster::launch {
@@ -15,21 +16,19 @@ using catalog::ResolvedCase;
 /// One process for each accelerator of a node, the ranks given out by arithmetic, for programs that
 /// read RANK, WORLD_SIZE and LOCAL_RANK (and JAX's own names). When one ends with an error, the
 /// others are ended.
-constexpr const char* kSpawn =
-    "export WORLD_SIZE=$(($1 * $2)) MASTER_ADDR=$4 MASTER_PORT=$5\n"
-    "export JAX_NUM_PROCESSES=$WORLD_SIZE JAX_COORDINATOR_ADDRESS=$4:$5\n"
-    "processes=$2 first=$(($3 * $2)) pids=()\n"
-    "shift 5\n"
-    "for ((i = 0; i < processes; i++)); do\n"
-    "  RANK=$((first + i)) JAX_PROCESS_ID=$((first + i)) LOCAL_RANK=$i \"$@\" &\n"
-    "  pids+=($!)\n"
-    "done\n"
-    "# 127 is also what bash says when all have ended already.\n"
-    "for ((i = 0; i < processes; i++)); do\n"
-    "  wait -n || { code=$?; [ $code = 127 ] && [ -z \"$(jobs -pr)\" ] && break\n"
-    "    kill $(jobs -p) 2>/dev/null; wait; exit $code; }\n"
-    "done\n"
-    "for pid in \"${pids[@]}\"; do wait \"$pid\" || exit; done";
+const std::string& spawn_script() {
+  static const std::string kScript =
+      "export WORLD_SIZE=$(($1 * $2)) MASTER_ADDR=$4 MASTER_PORT=$5\n"
+      "export JAX_NUM_PROCESSES=$WORLD_SIZE JAX_COORDINATOR_ADDRESS=$4:$5\n"
+      "processes=$2 first=$(($3 * $2)) pids=()\n"
+      "shift 5\n"
+      "for ((i = 0; i < processes; i++)); do\n"
+      "  RANK=$((first + i)) JAX_PROCESS_ID=$((first + i)) LOCAL_RANK=$i \"$@\" &\n"
+      "  pids+=($!)\n"
+      "done\n" +
+      wait_for_all("i", "processes");
+  return kScript;
+}
 
 /// deepspeed reads how many nodes there are from a host file, and with --no_ssh nothing else.
 constexpr const char* kWithHostFile =
@@ -245,8 +244,8 @@ class Launcher {
   }
 
   std::vector<Word> jax() const {
-    Words words = {"bash", "-c", kSpawn, "spawn"};
-    words.add(endpoint_.nodes).add(processes_);
+    Words words = {"bash", "-c"};
+    words.add(spawn_script()).add("spawn").add(endpoint_.nodes).add(processes_);
     words.add(several_nodes() ? endpoint_.node_rank : Word{"0", false});
     words.add(several_nodes() ? endpoint_.host : Word{"127.0.0.1", false}).add(port());
     return words.add(program_words(resolved_)).take();

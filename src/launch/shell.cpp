@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include <fmt/format.h>
+
 namespace muster::launch {
 
 std::string shell_quote(const std::string& text) {
@@ -46,6 +48,17 @@ std::string slurm_pattern(const std::string& path) {
     if (c == '%') pattern += c;
   }
   return pattern;
+}
+
+std::string wait_for_all(const std::string& index, const std::string& count) {
+  return fmt::format(
+      "# 127 is also what bash says when all have ended already.\n"
+      "for (({0} = 0; {0} < {1}; {0}++)); do\n"
+      "  wait -n || {{ code=$?; [ $code = 127 ] && [ -z \"$(jobs -pr)\" ] && break\n"
+      "    kill $(jobs -p) 2>/dev/null; wait; exit $code; }}\n"
+      "done\n"
+      "for pid in \"${{pids[@]}}\"; do wait \"$pid\" || exit; done",
+      index, count);
 }
 
 }  // namespace muster::launch

@@ -19,6 +19,10 @@ std::string exports(const Assignments& variables);
 /// given.
 std::string command_lines(const std::vector<std::string>& words);
 
+/// Lines that wait for as many background processes as the shell expression `count` says, whose ids
+/// are in the array `pids`. When one ends with an error, all end, and the script with that error.
+std::string wait_for_all(const std::string& index, const std::string& count);
+
 /// A path as sbatch's --output takes it: `%` is its mark for patterns.
 std::string slurm_pattern(const std::string& path);
 
