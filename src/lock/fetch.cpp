@@ -45,6 +45,11 @@ std::string header(const HttpResponse& response, const std::string& name) {
   return found == response.headers.end() ? std::string() : found->second;
 }
 
+bool is_hexadecimal(std::string_view text, std::size_t digits) {
+  return text.size() == digits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 Result<HttpResponse> Fetcher::ask(HttpRequest request) {
   request.time_limit = limit_;
   for (int turn = 0;; ++turn) {

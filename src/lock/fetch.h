@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/http.h"
@@ -35,6 +36,9 @@ std::string host_of(const std::string& url);
 
 /// Value of a header; empty when it is not there.
 std::string header(const HttpResponse& response, const std::string& name);
+
+/// Whether a text is so many hexadecimal digits, in small letters, as the lock file takes them.
+bool is_hexadecimal(std::string_view text, std::size_t digits);
 
 /// What a registry says of one pin.
 struct Answer {

@@ -116,8 +116,11 @@ Answer ask_image(const std::string& image, Fetcher& fetcher) {
   if (!response) return Answer::unreached(response.findings().front().message);
   const std::string digest = header(*response, "docker-content-digest");
   if (response->status == 404) return Answer::absent("the registry has no such tag");
-  if (response->status != 200 || digest.rfind("sha256:", 0) != 0)
+  if (response->status != 200)
     return Answer::unreached(fmt::format("the registry answered with status {}", response->status));
+  constexpr std::string_view kStart = "sha256:";
+  if (digest.rfind(kStart, 0) != 0 || !is_hexadecimal(digest.substr(kStart.size()), 64))
+    return Answer::unreached("the registry gave no SHA-256 digest");
   Answer answer;
   answer.state = Answer::State::kFound;
   answer.digest = digest;

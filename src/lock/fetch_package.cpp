@@ -53,6 +53,14 @@ std::string version_in(const std::string& file, const std::string& package) {
   return rest.substr(0, rest.find('+'));
 }
 
+/// As wheels and sources are named (PEP 427, PEP 625): what stands in the lock file unescaped.
+bool is_plain_name(const std::string& file) {
+  return std::all_of(file.begin(), file.end(), [](unsigned char c) {
+    return std::isalnum(c) ||
+           std::string_view("._-+!").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
 /// What a Linux machine with a current CPython may install.
 bool is_of_interest(const std::string& file) {
   if (file.ends_with(".tar.gz") || file.ends_with(".zip") || file.ends_with("-any.whl"))
@@ -113,11 +121,11 @@ Answer ask_index(const std::string& name, const std::string& version, const std:
   if (!(is_json ? read_json(response->body, all) : read_html(response->body, all)))
     return Answer::unreached(fmt::format("the answer of {} is no index of packages", index));
   Answer answer;
-  bool without_hash = false;
+  bool unusable = false;
   for (const auto& [file, hash] : all) {
     if (version_in(file, name) != version || !is_of_interest(file)) continue;
-    if (hash.empty()) {
-      without_hash = true;
+    if (!is_hexadecimal(hash, 64) || !is_plain_name(file)) {
+      unusable = true;
     } else {
       answer.files[file] = hash;
     }
@@ -126,7 +134,7 @@ Answer ask_index(const std::string& name, const std::string& version, const std:
     answer.state = Answer::State::kFound;
     return answer;
   }
-  if (without_hash) return Answer::unreached(fmt::format("{} gives no checksums", index));
+  if (unusable) return Answer::unreached(fmt::format("{} gives no checksums of it", index));
   return Answer::absent(fmt::format("{} does not have this version", index));
 }
 

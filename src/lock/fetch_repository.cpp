@@ -9,14 +9,17 @@
 namespace muster::lock {
 namespace {
 
-/// Lines of the pkt-line format: four hexadecimal digits of length, themselves included.
-bool next_line(std::string_view& text, std::string_view& line) {
+/// Lines of the pkt-line format: four hexadecimal digits of length, themselves included. `whole`:
+/// the text is read to its end, which is a flush.
+bool next_line(std::string_view& text, std::string_view& line, bool& whole) {
+  whole = false;
   while (text.size() >= 4) {
     std::size_t length = 0;
     const auto read = std::from_chars(text.data(), text.data() + 4, length, 16);
     if (read.ec != std::errc() || read.ptr != text.data() + 4) return false;
     if (length < 4) {  // a flush
       text.remove_prefix(4);
+      whole = text.empty();
       continue;
     }
     if (length > text.size()) return false;
@@ -41,18 +44,21 @@ Answer ask_repository(const std::string& url, const std::string& ref, Fetcher& f
   std::string_view line;
   std::string tag, peeled, branch;
   int references = 0;
-  while (next_line(text, line)) {
+  bool whole = false;
+  while (next_line(text, line, whole)) {
     line = line.substr(0, line.find_first_of(std::string_view("\0\n", 2)));
     constexpr std::size_t kHash = 40;
     if (line.size() <= kHash + 1 || line[kHash] != ' ') continue;
-    ++references;
     const std::string hash(line.substr(0, kHash));
+    if (!is_hexadecimal(hash, kHash)) continue;
+    ++references;
     const std::string_view name = line.substr(kHash + 1);
     if (name == "refs/tags/" + ref) tag = hash;
     if (name == "refs/tags/" + ref + "^{}") peeled = hash;
     if (name == "refs/heads/" + ref) branch = hash;
   }
-  if (references == 0) return Answer::unreached("the answer is no list of git references");
+  if (references == 0 || !whole)
+    return Answer::unreached("the answer is no whole list of git references");
   Answer answer;
   answer.digest = !peeled.empty() ? peeled : !tag.empty() ? tag : branch;
   if (answer.digest.empty()) return Answer::absent(fmt::format("it has no tag or branch {}", ref));

@@ -151,14 +151,12 @@ TEST_F(FetchTest, TheCommitOfATag) {
   EXPECT_EQ(ask_repository(url, "v1", fetcher_).digest, peeled);
   EXPECT_EQ(ask_repository(url, "main", fetcher_).digest, first);
   EXPECT_EQ(ask_repository(url, "v2", fetcher_).state, State::kAbsent);
-  // Cut anywhere it is either understood so far or no answer; never another commit.
+  // Cut anywhere it is no answer: neither another commit nor a tag that is not there.
   for (std::size_t size = 0; size < list.size(); ++size) {
     http_.answer("GET https://git.example/a.git/info/refs?service=git-upload-pack",
                  response(200, {}, list.substr(0, size)));
-    const Answer answer = ask_repository(url, "v1", fetcher_);
-    if (answer.state == State::kFound) {
-      EXPECT_TRUE(answer.digest == tag || answer.digest == peeled);
-    }
+    for (const char* ref : {"v1", "main", "v2"})
+      EXPECT_EQ(ask_repository(url, ref, fetcher_).state, State::kUnreached) << size << ref;
   }
 }
 
@@ -191,6 +189,29 @@ TEST_F(FetchTest, ThePackagesFilesInBothForms) {
   const Answer html = ask_package("some-name", "1.2", index, fetcher_);
   ASSERT_EQ(html.state, State::kFound) << html.why;
   EXPECT_EQ(html.files.begin()->first, "some_name-1.2+cu130-cp312-cp312-manylinux_2_28_x86_64.whl");
+}
+
+// The lock file has to be read again.
+TEST_F(FetchTest, WhatIsNoChecksumIsNoAnswer) {
+  const std::string head = std::string("HEAD ") + kManifest;
+  for (const char* odd : {"sha256:short", "sha512:0", "sha256: x"}) {
+    http_.answer(head, response(200, {{"docker-content-digest", odd}}));
+    EXPECT_EQ(ask_image("registry.example/team/app:1.2", fetcher_).state, State::kUnreached);
+  }
+  const std::string commit(40, 'x');
+  http_.answer("GET https://git.example/a.git/info/refs?service=git-upload-pack",
+               response(200, {}, packet(commit + " refs/tags/v1\n") + "0000"));
+  EXPECT_EQ(ask_repository("https://git.example/a.git", "v1", fetcher_).state, State::kUnreached);
+  const auto files = [&](const std::string& name, const std::string& sum) {
+    http_.answer("GET https://index.example/p/",
+                 response(200, {{"content-type", "application/json"}},
+                          R"({"files": [{"filename": ")" + name + R"(", "hashes": {"sha256": ")" +
+                              sum + R"("}}]})"));
+    return ask_package("p", "1", {"https://index.example"}, fetcher_).state;
+  };
+  EXPECT_EQ(files("p-1.tar.gz", std::string(64, 'a')), State::kFound);
+  EXPECT_EQ(files("p-1.tar.gz", "short: x"), State::kUnreached);
+  EXPECT_EQ(files(R"(p-1-\"\n-any.whl)", std::string(64, 'a')), State::kUnreached);
 }
 
 TEST_F(FetchTest, OnlyWhenEveryIndexSaysNoIsAPackageAbsent) {
