@@ -240,8 +240,8 @@ class BlockReader {
       while (at < end && text_[at] == ' ') ++at;
       const std::size_t spaces = at - start;
       if (at == end) {
-        // Blanks that may be text, or may be wrong.
-        if (spaces > indent) throw Other{};
+        // Blanks that may be text, or may be wrong; or no line at all, since none ends it.
+        if (spaces > indent || end == text_.size()) throw Other{};
         ++empty;
       } else {
         if (indent == 0) {

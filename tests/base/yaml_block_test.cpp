@@ -2,8 +2,11 @@
 // it leaves is left whole.
 #include "base/yaml_block.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <random>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -12,6 +15,7 @@
 #include "base/text.h"
 #include "testing.h"
 #include "yaml_same.h"
+#include "yaml_texts.h"
 
 namespace muster {
 namespace {
@@ -80,18 +84,17 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Left, YamlBlockForm,
-    ::testing::Values(Form{"", true}, Form{"a: &x 1\nb: *x\n", false}, Form{"a: !t b\n", false},
-                      Form{"a: >\n  x\n", false}, Form{"a: x\n  y\n", false},
-                      Form{"a: [x\n  y]\n", false}, Form{"a: [x,\ny]\n", false},
-                      Form{"a: {b:\n  c}\n", false}, Form{"a: 1\na: 2\n", false},
-                      Form{"a: b: c\n", false}, Form{"a:\tb\n", false}, Form{"a: 1\r\n", false},
-                      Form{"? a\n: b\n", false}, Form{"---\n---\na: 1\n", false},
-                      Form{"%YAML 1.2\n---\na: 1\n", false}, Form{"a: 1\n...\n", false},
-                      Form{"  a: 1\n", false}, Form{"a:\n    b: 1\n  c: 2\n", false},
-                      Form{"text\n", false}, Form{"a: \"x\n  y\"\n", false},
-                      Form{"a: \"\\x41\"\n", false}, Form{"a: |2\n   x\n", false},
-                      Form{"a: |\n  x", false}, Form{"null: 1\n", false},
-                      Form{"a: [b: c]\n", false}, Form{"a: 'x' y\n", false}));
+    ::testing::Values(
+        Form{"", true}, Form{"a: &x 1\nb: *x\n", false}, Form{"a: !t b\n", false},
+        Form{"a: >\n  x\n", false}, Form{"a: x\n  y\n", false}, Form{"a: [x\n  y]\n", false},
+        Form{"a: [x,\ny]\n", false}, Form{"a: {b:\n  c}\n", false}, Form{"a: 1\na: 2\n", false},
+        Form{"a: b: c\n", false}, Form{"a:\tb\n", false}, Form{"a: 1\r\n", false},
+        Form{"? a\n: b\n", false}, Form{"---\n---\na: 1\n", false},
+        Form{"%YAML 1.2\n---\na: 1\n", false}, Form{"a: 1\n...\n", false}, Form{"  a: 1\n", false},
+        Form{"a:\n    b: 1\n  c: 2\n", false}, Form{"text\n", false},
+        Form{"a: \"x\n  y\"\n", false}, Form{"a: \"\\x41\"\n", false}, Form{"a: |2\n   x\n", false},
+        Form{"a: |\n  x", false}, Form{"a: |+\n  x\n ", false}, Form{"null: 1\n", false},
+        Form{"a: [b: c]\n", false}, Form{"a: 'x' y\n", false}));
 
 RC_GTEST_PROP(YamlBlockProperty, AgreesOnTextsOfItsPieces, ()) {
   const auto piece = rc::gen::element<std::string>(
@@ -103,6 +106,23 @@ RC_GTEST_PROP(YamlBlockProperty, AgreesOnTextsOfItsPieces, ()) {
   std::string text;
   for (const std::string& one : pieces) text += one;
   if (const std::string wrong = difference(text); !wrong.empty()) RC_FAIL(wrong + "\n" + text);
+}
+
+// Many, each time the same: tabs, marks, plain scalars that only look plain, anchors, tags, keys
+// that are no words or stand twice, byte order marks, carriage returns, deep nesting.
+TEST(YamlBlock, AgreesOnTextsOfAGrammar) {
+  std::mt19937 random(20240229);
+  int quick = 0;
+  constexpr int kTexts = 30'000;
+  for (int i = 0; i < kTexts; ++i) {
+    std::vector<std::uint16_t> choices(random() % 120);
+    for (auto& choice : choices) choice = static_cast<std::uint16_t>(random());
+    const std::string text = testing::yaml_text(choices);
+    ASSERT_EQ(difference(text), "") << text;
+    if (!find_not_text(text, "f") && parse_yaml_block(text, "f")) ++quick;
+  }
+  EXPECT_GT(quick, kTexts / 20);  // many are what the quick reader takes
+  EXPECT_LT(quick, kTexts / 2);   // and many are what it has to leave
 }
 
 RC_GTEST_PROP(YamlBlockProperty, AgreesOnDamagedFiles, ()) {
