@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/manifest.h"
+#include "findings_text.h"
 #include "fixture.h"
 
 namespace muster::catalog {
@@ -98,9 +99,15 @@ TEST(CaseRules, WhatIsRightPasses) {
        {"parallelism.shard_size", "2"}},
   };
   for (const auto& options : fine) {
-    const auto resolved = settle(kManifest, "", options);
-    for (const Finding& finding : resolved.findings())
-      ADD_FAILURE() << options[0].first << ": " << to_string(finding);
+    const std::string what = options[0].first + "=" + options[0].second;
+    EXPECT_EQ(testing::text_of_findings(settle(kManifest, "", options).findings()), "") << what;
+    // The rules have seen it: one more mistake is all they find.
+    auto wrong = options;
+    wrong.emplace_back("optimizer.min_lr", "1");
+    const auto found = settle(kManifest, "", wrong);
+    ASSERT_EQ(found.findings().size(), 1u) << what << "\n"
+                                           << testing::text_of_findings(found.findings());
+    EXPECT_EQ(found.findings()[0].rule, "case-optimizer") << what;
   }
 }
 

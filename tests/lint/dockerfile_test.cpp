@@ -1,10 +1,12 @@
 // Dockerfiles: each defect once, in a file that is right otherwise.
 #include "lint/dockerfile.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
+#include "findings_text.h"
 #include "lint/lint.h"
 #include "testing.h"
 
@@ -119,7 +121,7 @@ TEST_F(Docker, AnUnquotedComparisonIsARedirection) {
 }
 
 TEST_F(Docker, AFileThatIsRightPasses) {
-  const Findings findings = check(R"(# syntax=docker/dockerfile:1.7
+  const std::string text = R"(# syntax=docker/dockerfile:1.7
 ARG CUDA_VERSION=13.0.3
 ARG COMMIT
 FROM nvidia/cuda:${CUDA_VERSION}-devel-ubuntu24.04 AS base
@@ -151,8 +153,20 @@ FROM scratch
 COPY --from=base /work /work
 ADD --checksum=sha256:24454f830cdb571e2c4ad15481119c43b3cafd48dd869a9b2945d1036d1dc68d https://h/x /x
 ENTRYPOINT ["python3", "train.py"]
-)");
-  for (const Finding& finding : findings) ADD_FAILURE() << to_string(finding);
+)";
+  EXPECT_EQ(testing::text_of_findings(check(text)), "");
+  // It was read to its end, and in its midst: one fault more is all that is found.
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  const Findings last = check(text + "RUN git clone https://github.com/a/b\n");
+  ASSERT_EQ(last.size(), 1u) << testing::text_of_findings(last);
+  EXPECT_EQ(last[0].rule, "docker-clone");
+  EXPECT_EQ(last[0].where.line, lines + 1);
+  std::string damaged = text;
+  const std::string commit = " checkout 0dc87eb3b40c372a16b70ef320f37daaa5299ca7";
+  damaged.replace(damaged.find(commit), commit.size(), " status");
+  const Findings amid = check(damaged);
+  ASSERT_EQ(amid.size(), 1u) << testing::text_of_findings(amid);
+  EXPECT_EQ(amid[0].rule, "docker-clone");
 }
 
 TEST_F(Docker, ADigestFixesATag) {

@@ -1,10 +1,12 @@
 // Batch scripts: each defect once, in a script that is right otherwise.
 #include "lint/sbatch.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
+#include "findings_text.h"
 #include "lint/lint.h"
 #include "lint/sbatch_rules.h"
 #include "testing.h"
@@ -124,7 +126,7 @@ TEST(Sbatch, EachRuleFindsItsDefect) {
 }
 
 TEST(Sbatch, AScriptThatIsRightPasses) {
-  const Findings findings = check(R"sh(#!/bin/bash
+  const std::string text = R"sh(#!/bin/bash
 #SBATCH --nodes=4 # a comment
 #SBATCH --job-name="my job"
 #SBATCH -o %x_%j.out --exclusive
@@ -157,8 +159,20 @@ $NOT_A_VARIABLE
 EOF
 srun "${AUTO[@]}" -l -K1 "${ARGS[@]}" bash -c 'exec torchrun --node_rank="$SLURM_NODEID" x.py' -- \
   "${nodes[0]}" "$SLURM_JOB_ID"
-)sh");
-  for (const Finding& finding : findings) ADD_FAILURE() << to_string(finding);
+)sh";
+  EXPECT_EQ(testing::text_of_findings(check(text)), "");
+  // Its directives and its body were read to the end: each fault more is all that is found.
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  const Findings last = check(text + "srun --ntaks=2 true\n");
+  ASSERT_EQ(last.size(), 1u) << testing::text_of_findings(last);
+  EXPECT_EQ(last[0].rule, "sbatch-option");
+  EXPECT_EQ(last[0].where.line, lines + 1);
+  std::string damaged = text;
+  damaged.replace(damaged.find("--wait-all-nodes"), 6, "--wiat");
+  const Findings directive = check(damaged);
+  ASSERT_EQ(directive.size(), 1u) << testing::text_of_findings(directive);
+  EXPECT_EQ(directive[0].rule, "sbatch-option");
+  EXPECT_EQ(directive[0].where.line, 6);
 }
 
 TEST(Sbatch, WhatIsNeverClosedIsAWarning) {
