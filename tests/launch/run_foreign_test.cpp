@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "launch/muster_process.h"
+#include "launch/foreign_fixture.h"
 #include "launch/run_processes.h"
-#include "testing.h"
 
 namespace muster::launch {
 namespace {
@@ -16,36 +15,22 @@ using muster::testing::Background;
 using muster::testing::check;
 using muster::testing::eventually;
 using muster::testing::Finished;
-using muster::testing::Muster;
 using muster::testing::steps_of;
 
-class RunForeign : public ::testing::Test {
+class RunForeign : public muster::testing::ForeignFixture {
  protected:
-  RunForeign() : muster_("/nowhere", directory_.path() / "runs") {
+  RunForeign() {
     muster_.environment["MUSTER_VENV"] = (folder() / "venv").string();
     muster_.environment["PATH"] = "/usr/bin:/bin";
   }
 
-  static fs::path folder() { return muster::testing::source_dir() / "tests/launch/foreign"; }
-
-  std::vector<std::string> arguments(std::vector<std::string> more = {}) const {
-    std::vector<std::string> words = {"run", (folder() / "case.yaml").string(), "-o", "json"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
-  Finished run(const std::string& fault, std::vector<std::string> more = {}) {
+  Finished run(const std::string& fault, const std::vector<std::string>& more = {}) {
     muster_.environment["FAKE_FAULT"] = fault;
-    return muster_.run(arguments(std::move(more)));
+    return muster_.run(arguments(more));
   }
   void expect_nothing_left() const {
     EXPECT_TRUE(processes_of_run(muster_.only_run().filename().string()).empty());
   }
-  static std::string evidence(const Finished& run, const char* name) {
-    return check(run.json(), name)["evidence"];
-  }
-
-  muster::testing::TemporaryDirectory directory_;
-  Muster muster_;
 };
 
 TEST_F(RunForeign, AGoodRunPassesByItsLog) {

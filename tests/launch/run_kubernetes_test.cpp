@@ -7,8 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "launch/muster_process.h"
-#include "testing.h"
+#include "launch/foreign_fixture.h"
 
 namespace muster::launch {
 namespace {
@@ -18,13 +17,12 @@ using muster::testing::Background;
 using muster::testing::check;
 using muster::testing::eventually;
 using muster::testing::Finished;
-using muster::testing::Muster;
 using muster::testing::steps_of;
 using muster::testing::text_of;
 
-class RunKubernetes : public ::testing::Test {
+class RunKubernetes : public muster::testing::ForeignFixture {
  protected:
-  RunKubernetes() : muster_("/nowhere", directory_.path() / "runs") {
+  RunKubernetes() : ForeignFixture({"--profile", "kubernetes", "--target", "kubernetes"}) {
     fs::create_directories(cluster());
     fs::create_directories(directory_.path() / "bin");
     const fs::path here = muster::testing::source_dir() / "tests/launch";
@@ -38,18 +36,8 @@ class RunKubernetes : public ::testing::Test {
   fs::path cluster() const { return directory_.path() / "cluster"; }
   void fault(const std::string& name) const { std::ofstream(cluster() / "fault") << name << '\n'; }
 
-  static std::vector<std::string> arguments(std::vector<std::string> more = {}) {
-    const fs::path file = muster::testing::source_dir() / "tests/launch/foreign/case.yaml";
-    std::vector<std::string> words = {"run",      file.string(), "--profile", "kubernetes",
-                                      "--target", "kubernetes",  "-o",        "json"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
-  Finished run(std::vector<std::string> more = {}) const {
-    return muster_.run(arguments(std::move(more)));
-  }
-  static std::string evidence(const Finished& run, const char* name) {
-    return check(run.json(), name)["evidence"];
+  Finished run(const std::vector<std::string>& more = {}) const {
+    return muster_.run(arguments(more));
   }
   /// No object, and no process of a pod.
   void expect_nothing_left() const {
@@ -68,9 +56,6 @@ class RunKubernetes : public ::testing::Test {
       return !run.empty() && steps_of(run, 0) > 0;
     });
   }
-
-  muster::testing::TemporaryDirectory directory_;
-  Muster muster_;
 };
 
 TEST_F(RunKubernetes, AGoodRunPassesByThePodsLogs) {
