@@ -23,7 +23,9 @@ using muster::testing::text_of;
 
 class RunFaults : public muster::testing::RunFixture {
  protected:
-  RunFaults() : RunFixture(muster::testing::source_dir() / "tests/launch/fake", {"mpirun"}) {}
+  RunFaults()
+      : RunFixture(muster::testing::source_dir() / "tests/launch/fake",
+                   {{"mpirun", "openmpi-bin"}}) {}
 
   std::vector<std::string> arguments(std::vector<std::string> more = {}) const {
     more.insert(more.begin(), {"--set", "batch.steps=10"});

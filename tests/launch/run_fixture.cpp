@@ -11,7 +11,7 @@ namespace muster::testing {
 
 namespace fs = std::filesystem;
 
-RunFixture::RunFixture(const fs::path& libexec, std::vector<std::string> programs)
+RunFixture::RunFixture(const fs::path& libexec, std::vector<Program> programs)
     : muster_(libexec, directory_.path() / "runs"),
       text_(directory_.path() / "text"),
       programs_(std::move(programs)) {
@@ -19,8 +19,9 @@ RunFixture::RunFixture(const fs::path& libexec, std::vector<std::string> program
 }
 
 void RunFixture::SetUp() {
-  for (const std::string& program : programs_) {
-    if (!real_process_runner().find(program)) GTEST_SKIP() << program << " is missing";
+  for (const auto& [program, package] : programs_) {
+    ASSERT_TRUE(real_process_runner().find(program))
+        << program << " is missing; it is in the Debian package " << package;
   }
 }
 

@@ -16,8 +16,13 @@ namespace muster::testing {
 
 class RunFixture : public ::testing::Test {
  protected:
+  struct Program {
+    std::string name;
+    std::string package;  ///< of Debian
+  };
+
   /// `libexec` is the folder of muster-train; `programs` are what the test needs on this machine.
-  RunFixture(const std::filesystem::path& libexec, std::vector<std::string> programs);
+  RunFixture(const std::filesystem::path& libexec, std::vector<Program> programs);
 
   void SetUp() override;
 
@@ -40,7 +45,7 @@ class RunFixture : public ::testing::Test {
   std::filesystem::path text_;
 
  private:
-  std::vector<std::string> programs_;
+  std::vector<Program> programs_;
 };
 
 }  // namespace muster::testing

@@ -24,7 +24,9 @@ const std::string kAnySpeed = "expect.straggler.ratio=1000";
 
 class RunReal : public muster::testing::RunFixture {
  protected:
-  RunReal() : RunFixture(muster::testing::binary_dir() / "bin", {"mpirun", "bible"}) {}
+  RunReal()
+      : RunFixture(muster::testing::binary_dir() / "bin",
+                   {{"mpirun", "openmpi-bin"}, {"bible", "bible-kjv"}}) {}
 
   void SetUp() override {
     RunFixture::SetUp();

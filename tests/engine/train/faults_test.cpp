@@ -113,10 +113,10 @@ class Disk : public TrainingTest {
     TrainingTest::SetUp();
     fs::create_directories(path("out/checkpoints"));
   }
-  bool mount(const std::string& size) {
+  void mount(const std::string& size) {
     mounted_ = ::mount("tmpfs", path("out/checkpoints").c_str(), "tmpfs", 0,
                        ("size=" + size).c_str()) == 0;
-    return mounted_;
+    ASSERT_TRUE(mounted_) << "these tests need the right to mount: run them as root";
   }
   void TearDown() override {
     if (mounted_) ::umount2(path("out/checkpoints").c_str(), MNT_DETACH);
@@ -126,7 +126,7 @@ class Disk : public TrainingTest {
 
 TEST_F(Disk, FullDuringACheckpointThePreviousOneIsWholeAndTheRunCanGoOn) {
   ASSERT_EQ(train(2, "whole").exit_code, 0);
-  if (!mount("700k")) GTEST_SKIP() << "may not mount here";  // one checkpoint is 420 kB
+  ASSERT_NO_FATAL_FAILURE(mount("700k"));  // one checkpoint is 420 kB
   const auto full = train(2, "out");
   EXPECT_EQ(full.exit_code, 75) << full.err;
   EXPECT_NE(full.err.find("No space left on device"), std::string::npos) << full.err;
@@ -143,7 +143,7 @@ TEST_F(Disk, FullDuringACheckpointThePreviousOneIsWholeAndTheRunCanGoOn) {
 }
 
 TEST_F(Disk, ReadOnlyDuringACheckpointThePreviousOneIsWhole) {
-  if (!mount("10m")) GTEST_SKIP() << "may not mount here";
+  ASSERT_NO_FATAL_FAILURE(mount("10m"));
   ASSERT_EQ(train(2, "out", {"--steps", "2"}).exit_code, 0);
   ASSERT_EQ(
       ::mount(nullptr, path("out/checkpoints").c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr),
