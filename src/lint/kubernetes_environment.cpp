@@ -44,10 +44,10 @@ void set_devices(facts::Circumstances& circumstances, const Node& container) {
 
 // Kinds of which one object is a group of pods that talk to each other.
 bool is_of_pods(const std::string& kind) {
-  static constexpr std::array<std::string_view, 8> kKinds = {
-      "PyTorchJob", "MPIJob",          "JobSet",     "TrainJob",
-      "RayCluster", "LeaderWorkerSet", "RayService", "HyperPodPyTorchJob"};
-  return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end() || kind == "RayJob";
+  static constexpr std::array<std::string_view, 9> kKinds = {
+      "PyTorchJob", "MPIJob",          "JobSet",     "TrainJob",          "RayCluster",
+      "RayJob",     "LeaderWorkerSet", "RayService", "HyperPodPyTorchJob"};
+  return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
 }
 
 std::vector<EnvironmentEntry> variables_of(const Node& container) {

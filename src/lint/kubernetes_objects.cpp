@@ -247,9 +247,11 @@ Findings check_object(const Node& object, const KubeTypes& types) {
   };
   if (kind == "List" && api_version == "v1") {
     const Node* items = object.find("items");
-    if (items != nullptr) {
-      for (const Node& item : items->items()) take(check_object(item, types));
+    if (items == nullptr || items->items().empty()) {
+      return {error_at(items ? items->where() : object.where(), "kubernetes-missing-key",
+                       "the List holds no objects: items is missing, empty or no sequence")};
     }
+    for (const Node& item : items->items()) take(check_object(item, types));
     return findings;
   }
   const KubeObjectType* type = types.object(api_version, kind);

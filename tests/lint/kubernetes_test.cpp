@@ -61,6 +61,16 @@ TEST(KubernetesObjects, AMisspeltKeyIsUnknownAndTheRightOneMissing) {
             "f:5:3: error: spec.selector is missing [kubernetes-missing-key]\n");
 }
 
+TEST(KubernetesObjects, AListWithoutObjectsIsNoPass) {
+  const std::string head = "apiVersion: v1\nkind: List\n";
+  const std::string wrong =
+      ": error: the List holds no objects: items is missing, empty or no sequence "
+      "[kubernetes-missing-key]\n";
+  EXPECT_EQ(findings(head), "f:1:1" + wrong);
+  for (const char* items : {"[]", "3", "{kind: Pod}"})
+    EXPECT_EQ(findings(head + "items: " + items + "\n"), "f:3:8" + wrong) << items;
+}
+
 TEST(KubernetesObjects, CustomObjectsAreAsStrict) {
   const std::string job = R"(apiVersion: kubeflow.org/v1
 kind: PyTorchJob
