@@ -37,8 +37,9 @@ check() {
     PATH=$PATH:/usr/sbin:/sbin command -v "$program" >/dev/null ||
       skip "no $program; apt-get install slurm-wlm slurmdbd munge mariadb-server iproute2"
   done
-  ip netns add muster-probe 2>/dev/null || skip "network namespaces can't be made here"
-  ip netns del muster-probe
+  local probe=muster-probe-$$
+  ip netns add "$probe" 2>/dev/null || skip "network namespaces can't be made here"
+  ip netns del "$probe"
 }
 
 network_up() {
