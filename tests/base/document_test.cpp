@@ -229,7 +229,8 @@ nlohmann::json to_json_value(const Node& node) {
   }
   if (node.quoted()) return node.text();
   if (const auto flag = node.as_bool()) return *flag;
-  return *node.as_int();
+  if (const auto number = node.as_int()) return *number;
+  return node.text();  // a word that needs no quotes
 }
 
 RC_GTEST_PROP(JsonProperty, ParsesWhatNlohmannWrites, ()) {
