@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/aws.h"
 #include "launch/batch_parse.h"
 
 namespace {
@@ -36,8 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   muster::ProcessResult failed;
   failed.exit_code = 255;
   failed.err = text;
-  const auto failure = launch::aws_failure("aws batch", failed);
+  const auto failure = muster::aws_failure("aws batch", failed);
   if (failure.message.find('\n') != std::string::npos) std::abort();
-  if (launch::aws_words({failure}).empty()) std::abort();
+  if (muster::aws_words({failure}).empty()) std::abort();
   return 0;
 }
