@@ -184,10 +184,31 @@ void see_errors(const Material& material, Seen& seen) {
   }
 }
 
+/// A launcher that lost a rank does not always say which: then those are named that stopped without
+/// a word.
+LauncherResult with_the_silent(const Material& material) {
+  LauncherResult launcher = material.launcher;
+  if (launcher.end != End::kExited || launcher.exit_code.value_or(0) == 0 ||
+      !launcher.detail.empty()) {
+    return launcher;
+  }
+  std::vector<int> silent = material.absent();
+  for (const RankView& rank : material.ranks) {
+    if (!rank.source->events.empty() && rank.last().end == nullptr) silent.push_back(rank.rank);
+  }
+  std::sort(silent.begin(), silent.end());
+  silent.erase(std::unique(silent.begin(), silent.end()), silent.end());
+  if (!silent.empty()) {
+    launcher.detail = fmt::format("{} {} left no end event", silent.size() == 1 ? "rank" : "ranks",
+                                  ranges(silent));
+  }
+  return launcher;
+}
+
 Check completed(const Material& material) {
   Seen seen("completed");
   see_errors(material, seen);
-  see_launcher(material.launcher, seen);
+  see_launcher(with_the_silent(material), seen);
   for (const RankView& rank : material.ranks) {
     for (const Finding& finding : rank.source->findings) {
       seen.unknown(fmt::format("{}: {}", to_string(finding.where), finding.message));

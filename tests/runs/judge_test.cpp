@@ -95,6 +95,19 @@ TEST(Completed, ARankWithoutAnEndIsUnknownAndFailsWithTheLauncher) {
   EXPECT_EQ(judge_all(run, exited(1)).outcome(), Outcome::kFail);
 }
 
+TEST(Completed, ALauncherThatNamesNobodyIsHelpedOut) {
+  auto run = good_run();
+  run[1].events.resize(20);
+  EXPECT_CHECK(judge_all(run, exited(137)), "completed", Outcome::kFail,
+               "exited with 137 (ended by signal 9): rank 1 left no end event");
+  auto named = exited(137);
+  named.detail = "rank 0 on n1 was ended by signal 9 (Killed)";
+  EXPECT_CHECK(judge_all(run, named), "completed", Outcome::kFail,
+               "exited with 137 (ended by signal 9): rank 0 on n1 was ended");
+  EXPECT_CHECK(judge_all(good_run(), exited(137)), "completed", Outcome::kFail,
+               "exited with 137 (ended by signal 9)");
+}
+
 TEST(Completed, TooFewStepsFail) {
   EXPECT_CHECK(judge(ask_all(2, 50), good_run(), exited()), "completed", Outcome::kFail,
                "step 40 of 50");
