@@ -7,6 +7,7 @@
 #include "catalog/case.h"
 #include "catalog/case_schema.h"
 #include "catalog/lock_schema.h"
+#include "catalog/reorganisation.h"
 
 namespace muster::catalog {
 namespace {
@@ -64,6 +65,8 @@ const std::vector<ManifestKind>& manifest_kinds() {
        facts::performance_schema, facts_findings<facts::check_performance>},
       {"Registries", "registries.schema.json", "Muster registries", facts::registries_schema,
        facts_findings<facts::check_registries>},
+      {"Reorganisation", "reorganisation.schema.json", "Muster reorganisation of a repository",
+       reorganisation_schema, facts_findings<check_reorganisation>},
       {"SlurmOptions", "slurm-options.schema.json", "Muster options of Slurm",
        facts::slurm_options_schema, facts_findings<facts::check_slurm_options>},
       {"Versions", "versions.schema.json", "Muster version floors", facts::versions_schema,

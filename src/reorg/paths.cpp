@@ -85,17 +85,6 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-bool git_can_hold(std::string_view path) {
-  if (path.empty() || path.front() == '/' || path.back() == '/' ||
-      path.find("//") != std::string_view::npos || path.find('\0') != std::string_view::npos) {
-    return false;
-  }
-  const auto parts = components(path);
-  return std::none_of(parts.begin(), parts.end(), [](std::string_view part) {
-    return part == "." || part == ".." || lower(part) == ".git";
-  });
-}
-
 std::string quoted_path(std::string_view path) {
   const bool plain = std::none_of(path.begin(), path.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7f;

@@ -34,9 +34,6 @@ std::string relative_to(std::string_view directory, std::string_view path);
 /// The deepest directory that both are under.
 std::string_view common_directory(std::string_view a, std::string_view b);
 
-/// Whether a tree may hold something at this path: relative, no empty part, no "..", no ".git".
-bool git_can_hold(std::string_view path);
-
 /// ASCII letters made small; other bytes stay.
 std::string lower(std::string_view text);
 

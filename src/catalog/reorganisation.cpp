@@ -1,12 +1,12 @@
+#include "catalog/reorganisation.h"
+
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "reorg/paths.h"
-#include "reorg/plan.h"
-
-namespace muster::reorg {
+namespace muster::catalog {
 namespace {
 
 constexpr const char* kDefaultMap = ".reorg-map.tsv";
@@ -32,13 +32,19 @@ Schema names_schema(const char* doc) {
 
 struct Verb {
   const char* key;
-  Rule::Kind kind;
+  MoveRule::Kind kind;
 };
-constexpr Verb kVerbs[] = {{"move", Rule::Kind::kMove},
-                           {"keep", Rule::Kind::kKeep},
-                           {"drop", Rule::Kind::kDrop},
-                           {"match", Rule::Kind::kMatch},
-                           {"rename", Rule::Kind::kRename}};
+constexpr Verb kVerbs[] = {{"move", MoveRule::Kind::kMove},
+                           {"keep", MoveRule::Kind::kKeep},
+                           {"drop", MoveRule::Kind::kDrop},
+                           {"match", MoveRule::Kind::kMatch},
+                           {"rename", MoveRule::Kind::kRename}};
+
+/// ".git" in any case: some file systems take them all for one.
+bool is_git_directory(std::string_view name) {
+  return name.size() == 4 && name[0] == '.' && (name[1] | 0x20) == 'g' && (name[2] | 0x20) == 'i' &&
+         (name[3] | 0x20) == 't';
+}
 
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -49,14 +55,14 @@ class RuleReader {
  public:
   explicit RuleReader(Findings& findings) : findings_(findings) {}
 
-  std::vector<Rule> read(const Node* list) {
-    std::vector<Rule> rules;
+  std::vector<MoveRule> read(const Node* list) {
+    std::vector<MoveRule> rules;
     if (!list) return rules;
     for (const Node& item : list->items()) {
       if (auto rule = read_one(item)) rules.push_back(std::move(*rule));
     }
-    std::map<std::string, const Rule*> by_path;
-    for (const Rule& rule : rules) {
+    std::map<std::string, const MoveRule*> by_path;
+    for (const MoveRule& rule : rules) {
       if (rule.pattern) continue;
       const auto [other, is_new] = by_path.emplace(rule.from, &rule);
       if (!is_new) {
@@ -70,8 +76,8 @@ class RuleReader {
   }
 
  private:
-  std::optional<Rule> read_one(const Node& item) {
-    Rule rule;
+  std::optional<MoveRule> read_one(const Node& item) {
+    MoveRule rule;
     rule.where = item.where();
     int verbs = 0;
     for (const Verb& verb : kVerbs) {
@@ -87,8 +93,9 @@ class RuleReader {
                  verbs == 0 ? "the rule does nothing" : "the rule does two things",
                  "one of move, keep, drop, match, rename");
     }
-    const bool pattern = rule.kind == Rule::Kind::kMatch || rule.kind == Rule::Kind::kRename;
-    const bool goes = pattern || rule.kind == Rule::Kind::kMove;
+    const bool pattern =
+        rule.kind == MoveRule::Kind::kMatch || rule.kind == MoveRule::Kind::kRename;
+    const bool goes = pattern || rule.kind == MoveRule::Kind::kMove;
     const Node* to = item.find("to");
     if (goes != (to != nullptr)) {
       return bad(rule, "plan-rule", goes ? "the rule has no `to`" : "the rule goes nowhere",
@@ -103,7 +110,7 @@ class RuleReader {
     rule.from = without_slash(rule.from);
     rule.to = without_slash(rule.to);
     if (!git_can_hold(rule.from) ||
-        (rule.kind == Rule::Kind::kMove && !rule.to.empty() && !git_can_hold(rule.to))) {
+        (rule.kind == MoveRule::Kind::kMove && !rule.to.empty() && !git_can_hold(rule.to))) {
       return bad(
           rule, "plan-path",
           fmt::format("git can hold no path \"{}\"", git_can_hold(rule.from) ? rule.to : rule.from),
@@ -112,7 +119,7 @@ class RuleReader {
     return rule;
   }
 
-  std::optional<Rule> with_pattern(Rule rule) {
+  std::optional<MoveRule> with_pattern(MoveRule rule) {
     auto regex = Regex::compile(rule.from);
     if (!regex)
       return bad(rule, "plan-pattern", regex.findings().front().message, "a Perl pattern");
@@ -120,7 +127,8 @@ class RuleReader {
     return rule;
   }
 
-  std::optional<Rule> bad(const Rule& rule, const char* id, std::string message, std::string hint) {
+  std::optional<MoveRule> bad(const MoveRule& rule, const char* id, std::string message,
+                              std::string hint) {
     findings_.push_back(error_at(rule.where, id, std::move(message), std::move(hint)));
     return std::nullopt;
   }
@@ -150,15 +158,39 @@ std::vector<const Node*> items_of(const Node& root, const char* key) {
   return result;
 }
 
+Result<Reorganisation> from_document(const Node& document, const std::string& file) {
+  Findings findings = reorganisation_schema().check(document, "plan");
+  if (has_errors(findings)) return Failure(std::move(findings));
+  Reorganisation plan;
+  plan.file = file;
+  plan.name = text_at(document, "name");
+  plan.pin = text_at(document, "pin");
+  plan.map_path = text_at(document, "map");
+  if (plan.map_path.empty()) plan.map_path = kDefaultMap;
+  plan.repository = read_repository(document.find("repository"), document.find("rules"), findings);
+  for (const Node* item : items_of(document, "merge"))
+    plan.merged.push_back(read_repository(item, item->find("rules"), findings));
+  for (const Node* item : items_of(document, "consumers")) {
+    plan.consumers.push_back({text_at(*item, "name"), text_at(*item, "from"),
+                              text_at(*item, "revision"), text_at(*item, "pin"), item->where()});
+  }
+  if (!git_can_hold(plan.map_path)) {
+    findings.push_back(error_at(document.find("map")->where(), "plan-path",
+                                "the map has no valid path", "a path from the root"));
+  }
+  if (has_errors(findings)) return Failure(std::move(findings));
+  return plan;
+}
+
 }  // namespace
 
-std::vector<const RepositoryPlan*> Plan::sides() const {
+std::vector<const RepositoryPlan*> Reorganisation::sides() const {
   std::vector<const RepositoryPlan*> result = {&repository};
   for (const RepositoryPlan& side : merged) result.push_back(&side);
   return result;
 }
 
-const Schema& plan_schema() {
+const Schema& reorganisation_schema() {
   static const Schema kSchema = Schema::object(
       "A reorganisation of a repository",
       {{"apiVersion", Schema::text("Version of this form").one_of({"muster/v1"}).required()},
@@ -196,31 +228,26 @@ const Schema& plan_schema() {
   return kSchema;
 }
 
-Result<Plan> read_plan(std::string_view text, const std::string& file) {
+Result<Reorganisation> read_plan(std::string_view text, const std::string& file) {
   const auto document = parse_yaml(text, file);
   if (!document) return document.error();
-  Findings findings = plan_schema().check(*document, "plan");
-  if (has_errors(findings)) return Failure(std::move(findings));
-  Plan plan;
-  plan.file = file;
-  plan.name = text_at(*document, "name");
-  plan.pin = text_at(*document, "pin");
-  plan.map_path = text_at(*document, "map");
-  if (plan.map_path.empty()) plan.map_path = kDefaultMap;
-  plan.repository =
-      read_repository(document->find("repository"), document->find("rules"), findings);
-  for (const Node* item : items_of(*document, "merge"))
-    plan.merged.push_back(read_repository(item, item->find("rules"), findings));
-  for (const Node* item : items_of(*document, "consumers")) {
-    plan.consumers.push_back({text_at(*item, "name"), text_at(*item, "from"),
-                              text_at(*item, "revision"), text_at(*item, "pin"), item->where()});
-  }
-  if (!git_can_hold(plan.map_path)) {
-    findings.push_back(error_at(document->find("map")->where(), "plan-path",
-                                "the map has no valid path", "a path from the root"));
-  }
-  if (has_errors(findings)) return Failure(std::move(findings));
-  return plan;
+  return from_document(*document, file);
 }
 
-}  // namespace muster::reorg
+Findings check_reorganisation(const Node& document) {
+  const auto plan = from_document(document, document.where().file);
+  return plan ? Findings() : plan.findings();
+}
+
+bool git_can_hold(std::string_view path) {
+  if (path.empty() || path.find('\0') != std::string_view::npos) return false;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view part = path.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == ".." || is_git_directory(part)) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+}  // namespace muster::catalog
