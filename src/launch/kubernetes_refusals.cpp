@@ -66,7 +66,7 @@ class Refusals {
     // The longest name that the object's operator makes of it.
     const int last = std::max(0, site_.workload.nodes - 1);
     if (is({"JobSet", "TrainJob"}))
-      check_name("name", fmt::format("{}-node-0-{}", name, last), "a pod");
+      check_name("name", fmt::format("{}-node-0-{}-xxxxx", name, last), "a pod");
     if (is({"PyTorchJob", "MPIJob"}))
       check_name("name", fmt::format("{}-worker-{}", name, last), "a pod");
     for (const catalog::Step& step : site_.values().steps)

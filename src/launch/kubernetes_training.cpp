@@ -174,7 +174,7 @@ std::vector<Node> job_set(const KubeSite& site) {
       .set("replicas", 1)
       .set("template", KubeMap().set("spec", indexed_job_spec(site, part, 0)));
   KubeMap start_failed;
-  start_failed.set("name", "node-missing")
+  start_failed.set("name", "nodeMissing")
       .set("action", "FailJobSet")
       .set("onJobFailureReasons", kube_texts({"PodFailurePolicy", "DeadlineExceeded"}));
   KubeMap policy;
