@@ -104,7 +104,7 @@ Json to_json(const std::vector<reorg::Placed>& references) {
   Json list = Json::array();
   for (const reorg::Placed& placed : references) {
     const reorg::Reference& reference = placed.reference;
-    Json item{{"file", placed.path},
+    Json item{{"file", placed.path.str()},
               {"line", placed.line},
               {"column", placed.column},
               {"kind", reference.kind},

@@ -15,7 +15,17 @@ namespace {
 struct ApplyCommand {
   PlanOptions plan;
   std::string branch;
+  bool no_verify = false;
 };
+
+void add_apply_options(CLI::App& sub, ApplyCommand& command) {
+  add_plan_options(sub, command.plan);
+  sub.add_option("--branch", command.branch,
+                 "Write to this new branch and leave the work tree alone")
+      ->type_name("NAME");
+  sub.add_flag("--no-verify", command.no_verify,
+               "Change the branch even when references are newly broken");
+}
 
 /// Refusals are judgements; what could not be written is an error of the environment.
 void fail(Context& context, const Findings& findings) {
@@ -45,7 +55,8 @@ void apply(const ApplyCommand& command, Context& context) {
   auto planned = make_plan(context, command.plan);
   if (!planned) return;
   if (planned->workspace->moves.collided) return context.fail(planned->findings, kExitFailed);
-  const auto applied = reorg::apply(*planned->workspace, planned->rewriting, {command.branch});
+  const auto applied = reorg::apply(*planned->workspace, planned->rewriting,
+                                    {command.branch, command.plan.threads, !command.no_verify});
   if (!applied) return fail(context, applied.findings());
   Output output = applied_output(command.plan.merge_only ? "reorg merge" : "reorg apply", *applied);
   output.data["moves"] = ids(applied->moves);
@@ -135,16 +146,17 @@ void add_reorg_apply(CLI::App& reorg, Context& context) {
   CLI::App* sub = reorg.add_subcommand(
       "apply", "Move, merge and rewrite, in commits on git objects; one reference changes");
   auto command = std::make_shared<ApplyCommand>();
-  add_plan_options(*sub, command->plan);
-  sub->add_option("--branch", command->branch,
-                  "Write to this new branch and leave the work tree alone")
-      ->type_name("NAME");
+  add_apply_options(*sub, *command);
   sub->add_flag("--repair", command->plan.repair,
                 "Also rewrite references that were dead already, where renames explain them");
   sub->footer(
       "Commits that only move keep `git blame` whole: no two files of equal contents move in one.\n"
-      "Then one commit edits references, and .git-blame-ignore-revs names it.\n"
-      "Exit code: 0 done, 2 input can't be read, 3 refused (a collision, a dirty work tree).\n"
+      "Then one commit edits references, and .git-blame-ignore-revs names it. The new tree is "
+      "verified before\n"
+      "the branch changes.\n"
+      "Exit code: 0 done, 2 input can't be read, 3 refused: a collision, a dirty work tree, a "
+      "newly broken\n"
+      "reference.\n"
       "Example:\n  muster reorg apply plan.yaml --branch reorganised");
   sub->callback([command, &context] { apply(*command, context); });
 
@@ -152,11 +164,7 @@ void add_reorg_apply(CLI::App& reorg, Context& context) {
       "merge", "Bring in the plan's other repositories, with their history under the new paths");
   auto merge = std::make_shared<ApplyCommand>();
   merge->plan.merge_only = true;
-  add_plan_options(*merge_sub, merge->plan);
-  merge_sub
-      ->add_option("--branch", merge->branch,
-                   "Write to this new branch and leave the work tree alone")
-      ->type_name("NAME");
+  add_apply_options(*merge_sub, *merge);
   merge_sub->footer(
       "Commits, authors and dates are kept; signatures are not, since commits are rewritten; #12 "
       "in a\n"

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/reorg.h"
-#include "reorg/paths.h"
 #include "reorg/verify.h"
 
 namespace muster::cli {
@@ -14,35 +13,22 @@ struct VerifyCommand {
   reorg::VerifyOptions options;
 };
 
-void add_findings(Findings& findings, const std::vector<reorg::Placed>& list, Severity severity,
-                  const char* rule, const char* what) {
-  for (const reorg::Placed& placed : list) {
-    const reorg::Reference& reference = placed.reference;
-    std::string message =
-        fmt::format("{} '{}' {}", reference.kind, reorg::quoted_path(reference.text), what);
-    if (reference.replacement)
-      message += fmt::format(", '{}'", reorg::quoted_path(*reference.replacement));
-    findings.push_back({severity,
-                        rule,
-                        {placed.path, placed.line, placed.column},
-                        std::move(message),
-                        reference.reason});
-  }
-}
-
 void verify(const VerifyCommand& command, Context& context) {
   const auto verified = reorg::verify(context.directory / command.repository, command.options);
   if (!verified) return context.fail(verified.findings(), kExitBadInput);
   Output output;
   output.name = "reorg verify";
   output.judges = true;
-  add_findings(output.findings, verified->broken, Severity::kError, "reorg-broken", "is broken");
-  add_findings(output.findings, verified->anchors, Severity::kWarning, "reorg-anchor",
-               "leads to a page without this place");
-  add_findings(output.findings, verified->dead, Severity::kInfo, "reorg-dead", "was dead before");
-  add_findings(output.findings, verified->healed, Severity::kInfo, "reorg-healed", "was healed");
-  add_findings(output.findings, verified->repairs, Severity::kWarning, "reorg-repair",
-               "could be repaired");
+  const auto add = [&](const std::vector<reorg::Placed>& list, Severity severity, const char* rule,
+                       const char* what) {
+    const Findings more = reorg::findings_of(list, severity, rule, what);
+    output.findings.insert(output.findings.end(), more.begin(), more.end());
+  };
+  add(verified->broken, Severity::kError, "reorg-broken", "is broken");
+  add(verified->anchors, Severity::kWarning, "reorg-anchor", "leads to a page without this place");
+  add(verified->dead, Severity::kInfo, "reorg-dead", "was dead before");
+  add(verified->healed, Severity::kInfo, "reorg-healed", "was healed");
+  add(verified->repairs, Severity::kWarning, "reorg-repair", "could be repaired");
   output.data["newly_broken"] = to_json(verified->broken);
   output.data["dead_before"] = to_json(verified->dead);
   output.data["healed"] = to_json(verified->healed);

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "reorg/history.h"
 #include "reorg/paths.h"
+#include "reorg/spread.h"
+#include "reorg/verify.h"
 
 namespace muster::reorg {
 namespace {
@@ -95,6 +97,7 @@ class Application {
     if (auto edits = commit_edits(); !edits) return edits.error();
     result_.after = tip_;
     if (!result_.changed()) return std::move(result_);
+    if (auto whole = nothing_broken(); !whole) return whole.error();
     const auto old_commit = repository_.commit(result_.before);
     if (!old_commit) return old_commit.error();
     const bool elsewhere = !options_.branch.empty();
@@ -127,6 +130,23 @@ class Application {
                        "choose another name");
     }
     return {};
+  }
+
+  /// The new tree, read back, holds no reference that led somewhere before and leads nowhere now.
+  Result<void> nothing_broken() {
+    if (!options_.verify) return {};
+    auto tree = repository_.tree_of(result_.after);
+    if (!tree) return tree.error();
+    const auto verified = verify_move(workspace_, rewriting_, std::move(*tree), options_.threads);
+    if (!verified) return verified.error();
+    if (verified->broken.empty()) return {};
+    Findings findings =
+        findings_of(verified->broken, Severity::kError, "reorg-broken", "would be broken");
+    const std::string what = fmt::format("{} reference{} would be broken; nothing was changed",
+                                         findings.size(), findings.size() == 1 ? "" : "s");
+    findings.push_back(error_at({}, "reorg-refused", what,
+                                "change what they are or where their targets go, or --no-verify"));
+    return Failure(std::move(findings));
   }
 
   Result<void> commit(const std::vector<File>& files, std::vector<ObjectId> parents,
@@ -207,7 +227,7 @@ class Application {
   Result<void> commit_edits() {
     std::vector<File> files = files_with(workspace_.moves.layout.sides.size());
     const auto edited_files =
-        write_edits(workspace_.repositories, workspace_.moves.layout, rewriting_, files);
+        write_edits(workspace_, workspace_.moves.layout, rewriting_, files, options_.threads);
     if (!edited_files) return edited_files.error();
     result_.edited_files = *edited_files;
     const auto new_map = write_map_to(files);
@@ -310,22 +330,28 @@ Result<Applied> apply(Workspace& workspace, const Rewriting& rewriting,
   return Application(workspace, rewriting, options).run();
 }
 
-Result<std::size_t> write_edits(std::vector<Repository>& repositories, const Layout& layout,
-                                const Rewriting& rewriting, std::vector<File>& files) {
+Result<std::size_t> write_edits(const Workspace& workspace, const Layout& layout,
+                                const Rewriting& rewriting, std::vector<File>& files,
+                                unsigned threads) {
   const auto edits = edits_by_file(rewriting.edits);
-  std::size_t count = 0;
+  std::vector<std::pair<std::size_t, const std::vector<const Reference*>*>> work;
   for (std::size_t i = 0; i < layout.sources.size(); ++i) {
-    const Source& source = layout.sources[i];
-    const auto list = edits.find({source.side, source.file});
-    if (list == edits.end()) continue;
-    const auto content = repositories[source.side].blob(files[i].id);
-    if (!content) return content.error();
-    const auto blob = repositories[0].write_blob(edited(*content, list->second));
-    if (!blob) return blob.error();
-    files[i].id = *blob;
-    ++count;
+    const auto list = edits.find({layout.sources[i].side, layout.sources[i].file});
+    if (list != edits.end()) work.emplace_back(i, &list->second);
   }
-  return count;
+  const auto written = spread(
+      work.size(), threads, [&] { return workspace.open(); },
+      [&](std::vector<Repository>& repositories, std::size_t at) -> Result<void> {
+        const auto& [i, list] = work[at];
+        const auto content = repositories[layout.sources[i].side].blob(files[i].id);
+        if (!content) return content.error();
+        const auto blob = repositories[0].write_blob(edited(*content, *list));
+        if (!blob) return blob.error();
+        files[i].id = *blob;
+        return {};
+      });
+  if (!written) return written.error();
+  return work.size();
 }
 
 Result<std::optional<ObjectId>> last_start(const Repository& repository, ObjectId at) {

@@ -20,11 +20,14 @@ Result<std::optional<ObjectId>> last_start(const Repository& repository, ObjectI
 
 /// Writes the contents that change to the first repository; `files` are those of `layout.after`
 /// and get the new ones. How many they are.
-Result<std::size_t> write_edits(std::vector<Repository>& repositories, const Layout& layout,
-                                const Rewriting& rewriting, std::vector<File>& files);
+Result<std::size_t> write_edits(const Workspace& workspace, const Layout& layout,
+                                const Rewriting& rewriting, std::vector<File>& files,
+                                unsigned threads);
 
 struct ApplyOptions {
   std::string branch;  ///< written to this new branch, nothing checked out; empty: the one at hand
+  unsigned threads = 0;  ///< 0: as many as there are processors, at most 8
+  bool verify = true;    ///< look for newly broken references before the branch changes
 };
 
 struct Applied {
@@ -42,8 +45,8 @@ struct Applied {
 /// repository; nothing: it does not move.
 std::vector<std::optional<std::size_t>> move_rounds(const Side& side);
 
-/// Failures with rule "reorg-refused": nothing was changed, and why. Others: an object or a
-/// reference can't be written.
+/// Failures with rule "reorg-refused": nothing was changed, and why; beside it, by "reorg-broken",
+/// the references that would have been. Others: an object or a reference can't be written.
 Result<Applied> apply(Workspace& workspace, const Rewriting& rewriting,
                       const ApplyOptions& options);
 

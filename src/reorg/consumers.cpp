@@ -73,7 +73,7 @@ void describe(const World& world, std::string_view content, const std::string& t
   const auto parsed = url ? parse_github_url(content, *url) : std::nullopt;
   access.begin = reference.offset;
   if (!parsed || !parsed->in_tree) {
-    access.how = reference.kind == "parameter" ? "parameter" : "clone";
+    access.how = std::string_view(reference.kind) == "parameter" ? "parameter" : "clone";
     access.text = reference.text;
     access.new_form = reference.replacement;
     return;

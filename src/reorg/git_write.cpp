@@ -19,11 +19,9 @@ std::string identity(const Signature& who) {
                      who.offset_minutes < 0 ? '-' : '+', offset / 60, offset % 60);
 }
 
-/// Nanosecond-free object writer: what is there already is not written again.
+/// What is there already is not written again.
 Result<ObjectId> write_object(git_odb* odb, std::string_view data, git_object_t type) {
   git_oid id;
-  if (git_odb_hash(&id, data.data(), data.size(), type) == 0 && git_odb_exists(odb, &id) == 1)
-    return from_oid(id);
   if (git_odb_write(&id, odb, data.data(), data.size(), type) != 0)
     return git_failure("an object can't be written");
   return from_oid(id);

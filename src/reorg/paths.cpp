@@ -47,11 +47,16 @@ std::string_view below(std::string_view path, std::string_view directory) {
 }
 
 Resolved resolve(std::string_view directory, std::string_view text) {
-  Resolved result{std::string(directory), 0};
-  for (const std::string_view part : components(text)) {
-    if (part == ".") continue;
+  Resolved result;
+  result.path.reserve(directory.size() + 1 + text.size());
+  result.path = directory;
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('/', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    if (part.empty() || part == ".") continue;
     if (part != "..") {
-      result.path = joined(result.path, part);
+      if (!result.path.empty()) result.path += '/';
+      result.path += part;
     } else if (result.path.empty()) {
       ++result.above;
     } else {

@@ -34,7 +34,7 @@ Result<std::vector<File>> reorganised_files(Workspace& workspace, const ObjectId
   const auto rewriting = find_rewriting(world, workspace.reader(), {threads});
   if (!rewriting) return rewriting.error();
   std::vector<File> files = moves.layout.after.files();
-  const auto edited = write_edits(workspace.repositories, moves.layout, *rewriting, files);
+  const auto edited = write_edits(workspace, moves.layout, *rewriting, files, threads);
   if (!edited) return edited.error();
   return files;
 }

@@ -28,7 +28,7 @@ const char* to_string(Standing standing);
 struct Reference {
   std::size_t offset = 0;  ///< into the file's bytes
   std::string text;        ///< what stands there
-  std::string kind;        ///< "link", "image", "url", "shell", …
+  const char* kind = "";   ///< "link", "image", "url", "shell", …: a literal
   Standing standing = Standing::kAlive;
   Confidence confidence = Confidence::kCertain;
   std::size_t side = 0;                    ///< whose tree the target lies in

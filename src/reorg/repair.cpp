@@ -15,7 +15,7 @@ namespace {
 std::string written_anew(const World& world, const Placed& dead, const Target& target) {
   const std::string& text = dead.reference.text;
   std::string fresh;
-  if (dead.reference.kind == "url" || text.find("://") != std::string::npos) {
+  if (std::string_view(dead.reference.kind) == "url" || text.find("://") != std::string::npos) {
     fresh = *target.after;
   } else if (text.front() == '/') {
     fresh = "/" + *target.after;
@@ -26,7 +26,8 @@ std::string written_anew(const World& world, const Placed& dead, const Target& t
   if (text.back() == '/' && fresh.back() != '/') fresh += '/';
   const bool encode =
       text.find('%') != std::string::npos || fresh.find_first_of(" ()") != std::string::npos;
-  return encode && dead.reference.kind != "symlink" ? percent_encoded(fresh) : fresh;
+  return encode && std::string_view(dead.reference.kind) != "symlink" ? percent_encoded(fresh)
+                                                                      : fresh;
 }
 
 }  // namespace
@@ -82,8 +83,8 @@ std::vector<Placed> find_repairs(const World& world, const RenameChains& chains,
   std::vector<Placed> repairs;
   for (const Placed& each : dead) {
     if (each.reference.side != 0 || each.file.side != 0 || each.reference.text.empty()) continue;
-    const bool is_url =
-        each.reference.kind == "url" || each.reference.text.find("://") != std::string::npos;
+    const bool is_url = std::string_view(each.reference.kind) == "url" ||
+                        each.reference.text.find("://") != std::string::npos;
     std::string reason;
     std::optional<Target> target;
     if (const auto now = chains.now(each.reference.target)) {

@@ -1,15 +1,13 @@
 #include "reorg/rewrite.h"
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "base/text.h"
 #include "reorg/markdown.h"
 #include "reorg/paths.h"
 #include "reorg/scan.h"
+#include "reorg/spread.h"
 
 namespace muster::reorg {
 namespace {
@@ -35,8 +33,8 @@ std::map<std::string, std::string> changed_anchors(std::string_view content,
   for (const Reference& each : references) {
     if (!each.replacement || each.confidence == Confidence::kUnsure) continue;
     edits.push_back(&each);
-    headings = headings || each.kind == "heading" || each.kind == "inline-code" ||
-               each.kind == "link-text";
+    const std::string_view kind = each.kind;
+    headings = headings || kind == "heading" || kind == "inline-code" || kind == "link-text";
   }
   if (!headings) return changed;
   const auto before = heading_anchors(read_markdown(content).headings);
@@ -62,8 +60,9 @@ FileResult scan_one(const World& world, const Source& source, const ReadBlob& re
   const File& file = world.tree(source.side).files()[source.file];
   if (file.mode == kModeSubmodule) return result;
   const auto content = read(source.side, file.id);
-  std::string shown = quoted_path(file.path);
-  if (source.side > 0) shown = world.layout().sides[source.side].plan->name + ":" + shown;
+  const FileName shown = source.side == 0 ? quoted_path(file.path)
+                                          : world.layout().sides[source.side].plan->name + ":" +
+                                                quoted_path(file.path);
   if (!content) {
     result.unread = warning_at({shown, 0, 0}, "reorg-unread", content.findings().front().message,
                                "its references were not looked at");
@@ -164,34 +163,18 @@ Result<Rewriting> find_rewriting(const World& world, const OpenReader& open,
       if (world.layout().sides[side].images[i]) queue.push_back({side, i});
     }
   }
-  constexpr unsigned kMostThreads = 8;
-  const unsigned threads = options.threads > 0
-                               ? options.threads
-                               : std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::optional<Failure> failed;
-  const auto work = [&] {
-    const auto reader = open();
-    if (!reader) {
-      const std::lock_guard lock(mutex);
-      failed = reader.error();
-      return;
-    }
-    for (std::size_t i = next++; i < queue.size(); i = next++)
-      results[queue[i].side][queue[i].file] = scan_one(world, queue[i], *reader);
-  };
-  std::vector<std::thread> workers;
-  for (unsigned i = 1; i < threads; ++i) workers.emplace_back(work);
-  work();
-  for (std::thread& worker : workers) worker.join();
-  if (failed) return *failed;
+  const auto scanned =
+      spread(queue.size(), options.threads, open, [&](const ReadBlob& read, std::size_t i) {
+        results[queue[i].side][queue[i].file] = scan_one(world, queue[i], read);
+        return Result<void>();
+      });
+  if (!scanned) return scanned.error();
 
   Rewriting rewriting;
   for (std::size_t side = 0; side < results.size(); ++side) {
     for (FileResult& file : results[side]) {
       if (file.unread) {
-        if (side == 0) {
+        if (side == 0 && !options.partial) {
           Finding error = *file.unread;
           error.severity = Severity::kError;
           return Failure(std::move(error));

@@ -22,7 +22,7 @@ using OpenReader = std::function<Result<ReadBlob>()>;
 /// A reference with its place.
 struct Placed {
   Source file;
-  std::string path;  ///< of the file, before the move; with its repository when it is a merged one
+  FileName path;  ///< of the file, before the move; with its repository when it is a merged one
   int line = 0, column = 0;
   Reference reference;
 };
@@ -38,6 +38,7 @@ struct Rewriting {
 
 struct RewriteOptions {
   unsigned threads = 0;  ///< 0: as many as there are processors, at most 8
+  bool partial = false;  ///< what can't be read is `unread`, in any repository
 };
 
 /// Scans every file. Failure: an object of this repository can't be read.

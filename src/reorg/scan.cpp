@@ -13,13 +13,15 @@ Scan::Scan(const World& world, const Source& file, std::string_view content)
       content_(content),
       kind_(file_kind(world.tree(file.side).files()[file.file].path,
                       world.tree(file.side).files()[file.file].mode, content)),
-      directory_(world.directory_of(file)) {}
+      directory_(world.directory_of(file)),
+      root_(world.root(file.side)),
+      first_root_(world.root(0)) {}
 
-Reference& Scan::add(Span span, std::string kind, std::size_t side, std::string target) {
+Reference& Scan::add(Span span, const char* kind, std::size_t side, std::string target) {
   Reference found;
   found.offset = span.begin;
   found.text = std::string(slice(content_, span));
-  found.kind = std::move(kind);
+  found.kind = kind;
   found.side = side;
   found.target = std::move(target);
   out_.push_back(std::move(found));

@@ -64,12 +64,26 @@ std::optional<Found> Scan::resolve_under(const Base& base, std::string_view text
   return Found{base, std::move(*target), text.size()};
 }
 
+/// Whether the first name of a text exists: most that look like paths end here.
+bool Scan::may_hold(const Base& base, std::string_view text) const {
+  std::size_t begin = 0, end = 0;
+  for (; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('/', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    if (!part.empty() && part != "." && part != "..") break;
+  }
+  if (begin >= text.size() || text.find("..", end) != std::string_view::npos) return true;
+  const auto place = resolve(base.before, text.substr(0, end));
+  return place.above > 0 || world_.has_been(base.side, place.path);
+}
+
 std::optional<Found> Scan::resolve_partly(const Base& base, std::string_view text,
                                           bool trusted) const {
   // No path is as deep; what climbs out of the repository has no part that stays in it.
   constexpr std::size_t kDeepest = 64;
-  const auto whole = components(text);
-  if (whole.size() > kDeepest || resolve(base.before, text).above > 0) return std::nullopt;
+  if (!may_hold(base, text)) return std::nullopt;
+  if (components(text).size() > kDeepest || resolve(base.before, text).above > 0)
+    return std::nullopt;
   std::string_view part = text;
   while (!part.empty()) {
     while (!part.empty() && part.back() == '/') part.remove_suffix(1);
@@ -93,18 +107,14 @@ std::optional<Found> Scan::resolve_partly(const Base& base, std::string_view tex
   return std::nullopt;
 }
 
-std::vector<Base> Scan::bases() const {
-  const Base root = world_.root(file_.side);
-  std::vector<Base> result;
-  if (cwd_) result.push_back(*cwd_);
-  if (kind_ == FileKind::kWorkflow) {
-    result.push_back(root);
-    result.push_back(directory_);
-  } else {
-    result.push_back(directory_);
-    result.push_back(root);
-  }
-  if (mentions_) result.push_back(world_.root(0));
+Scan::Bases Scan::bases() const {
+  Bases result;
+  const auto add = [&](const Base& base) { result.list[result.count++] = &base; };
+  if (cwd_) add(*cwd_);
+  const bool from_root = kind_ == FileKind::kWorkflow;
+  add(from_root ? root_ : directory_);
+  add(from_root ? directory_ : root_);
+  if (mentions_) add(first_root_);
   return result;
 }
 

@@ -1,6 +1,7 @@
 // What the parts of the scanner share while they read one file: for scan*.cpp only.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -77,7 +78,14 @@ class Scan {
   std::optional<Found> resolve_under(const Base& base, std::string_view text) const;
   std::optional<Found> resolve_partly(const Base& base, std::string_view text, bool trusted) const;
   void resolved(Span span, std::string_view text, const Found& found, Confidence confidence);
-  std::vector<Base> bases() const;
+  struct Bases {
+    std::array<const Base*, 4> list{};
+    std::size_t count = 0;
+    auto begin() const { return list.begin(); }
+    auto end() const { return list.begin() + static_cast<std::ptrdiff_t>(count); }
+  };
+  Bases bases() const;
+  bool may_hold(const Base& base, std::string_view text) const;
   bool quoted(Span span) const;
   const char* kind_here(std::size_t offset) const;
 
@@ -90,13 +98,13 @@ class Scan {
 
   std::string_view line_around(std::size_t offset) const;
   bool taken(Span span) const;
-  Reference& add(Span span, std::string kind, std::size_t side, std::string target);
+  Reference& add(Span span, const char* kind, std::size_t side, std::string target);
 
   const World& world_;
   Source file_;
   std::string_view content_;
   FileKind kind_;
-  Base directory_;
+  Base directory_, root_, first_root_;  ///< of the file, of its side, of the first side
   References out_;
   std::vector<Span> taken_;  ///< by place, while the running text is read
   std::vector<MarkdownRegion> regions_;

@@ -26,9 +26,9 @@ void Scan::glob(Span span, std::string_view text) {
   if (slash == std::string_view::npos || slash == 0) return;
   const std::string_view fixed = text.substr(0, slash);
   const std::string_view tail = text.substr(slash);
-  for (const Base& base : bases()) {
-    auto found = resolve_under(base, fixed);
-    if (!found) found = resolve_partly(base, fixed, false);
+  for (const Base* base : bases()) {
+    auto found = resolve_under(*base, fixed);
+    if (!found) found = resolve_partly(*base, fixed, false);
     if (!found || !found->target.entry.directory) continue;
     const bool climbs_only = found->target.before.empty();
     if (climbs_only) return;
@@ -66,7 +66,7 @@ void Scan::glob(Span span, std::string_view text) {
       to.after = place;
       const char quote = quoted(span) ? content_[span.begin - 1] : ' ';
       if (!fresh.empty()) fresh.append(1, quote).append(", ").append(1, quote);
-      fresh.append(world_.rewritten(base, fixed, to)).append(tail);
+      fresh.append(world_.rewritten(*base, fixed, to)).append(tail);
     }
     reference.replacement = fresh;
     reference.confidence = places.size() <= 1 || listed ? Confidence::kLikely : Confidence::kUnsure;
@@ -78,8 +78,8 @@ void Scan::bare(Span span, std::string_view text) {
   const bool odd = text.find_first_of(" ()[]") != std::string_view::npos;
   if (!distinctive(text) && !(odd && quoted(span))) return;
   if (odd && !quoted(span)) return;
-  for (const Base& base : bases()) {
-    const auto found = resolve_under(base, text);
+  for (const Base* base : bases()) {
+    const auto found = resolve_under(*base, text);
     if (!found) continue;
     // "1. Setup", "2.vpc" of a list: a number alone does not make a path.
     return resolved(span, text, *found, Confidence::kLikely);
@@ -147,11 +147,11 @@ void Scan::token(Span span) {
   }
   if (text.find('/') == std::string_view::npos && word_ != Word::kCd && !climbs)
     return bare(span, text);
-  for (const Base& base : bases()) {
+  for (const Base* base : bases()) {
     const bool lone = text.find('/') == std::string_view::npos && !climbs && !distinctive(text);
-    if (lone && !(cwd_ && base.before == cwd_->before)) continue;
-    if (auto found = resolve_under(base, text)) {
-      const bool parameter = base.side != file_.side && mentions_ && !cwd_;
+    if (lone && !(cwd_ && base->before == cwd_->before)) continue;
+    if (auto found = resolve_under(*base, text)) {
+      const bool parameter = base->side != file_.side && mentions_ && !cwd_;
       if (parameter && components(text).size() < 2 && !distinctive(text)) continue;
       if (word_ == Word::kCd) {
         working_directory(world_.directory(found->target.side, found->target.before));
@@ -165,14 +165,14 @@ void Scan::token(Span span) {
   if (cloned(span, text)) return;
   if (word_ == Word::kCd) working_directory(std::nullopt);
   if (text.find('/') == std::string_view::npos) return;
-  for (const Base& base : bases()) {
-    if (auto found = resolve_partly(base, text, false))
+  for (const Base* base : bases()) {
+    if (auto found = resolve_partly(*base, text, false))
       return resolved(span, text, *found, Confidence::kLikely);
   }
   if (text.find('%') == std::string_view::npos) return;
   const std::string decoded = percent_decoded(text);
-  for (const Base& base : bases()) {
-    auto found = resolve_under(base, decoded);
+  for (const Base* base : bases()) {
+    auto found = resolve_under(*base, decoded);
     if (!found) continue;
     const std::size_t count = out_.size();
     found->length = decoded.size();

@@ -85,7 +85,8 @@ void Scan::line(std::size_t begin, std::size_t end) {
             (i > plain && content_.substr(plain, i - plain).find('/') != std::string_view::npos);
     const Span span{from, i};
     const std::string_view text = slice(content_, span);
-    if (content_.substr(i, 3) == "://") {
+    const char after = i < content_.size() ? content_[i] : '\n';
+    if (after == ':' && content_.substr(i, 3) == "://") {
       if (text == "file") {
         i += 3;
         continue;
@@ -96,9 +97,10 @@ void Scan::line(std::size_t begin, std::size_t end) {
       i = std::max(stop, i + 3);
       continue;
     }
-    const bool host = slash && (text.rfind("github.com/", 0) == 0 ||
-                                text.rfind("raw.githubusercontent.com/", 0) == 0);
-    const bool by_ssh = content_.substr(i, 1) == ":" && text == "git@github.com";
+    const bool host =
+        slash && ((text.front() == 'g' && text.rfind("github.com/", 0) == 0) ||
+                  (text.front() == 'r' && text.rfind("raw.githubusercontent.com/", 0) == 0));
+    const bool by_ssh = after == ':' && text == "git@github.com";
     if (host || by_ssh) {
       const std::size_t stop = std::min(url_end(content_, from), end);
       if (!taken({from, stop})) url({from, stop}, "url");

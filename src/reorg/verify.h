@@ -9,6 +9,7 @@
 #include "reorg/git.h"
 #include "reorg/move_map.h"
 #include "reorg/rewrite.h"
+#include "reorg/workspace.h"
 
 namespace muster::reorg {
 
@@ -31,6 +32,16 @@ struct Verification {
   std::size_t references = 0;   ///< that were looked at after the move
   std::size_t moved = 0;
 };
+
+/// The lists of a move that is being made, with places in the old layout: `was` holds what was
+/// found in the old layout, `after` is the new tree, whose objects are written. What a merged
+/// partial clone lacks is passed over: the plan's findings name it.
+Result<Verification> verify_move(const Workspace& workspace, const Rewriting& was, Tree after,
+                                 unsigned threads);
+
+/// References of one list, each with `what` is the matter with it.
+Findings findings_of(const std::vector<Placed>& list, Severity severity, const char* rule,
+                     const char* what);
 
 /// Failures are bad input: a revision, an object or a map that can't be read.
 Result<Verification> verify(const std::filesystem::path& repository, const VerifyOptions& options);

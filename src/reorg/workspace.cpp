@@ -57,16 +57,23 @@ SideNames names_of(const Repository& repository, const RepositoryPlan& plan) {
   return names;
 }
 
+Result<std::vector<Repository>> Workspace::open() const {
+  std::vector<Repository> opened;
+  for (const std::filesystem::path& place : places) {
+    auto repository = Repository::open(place);
+    if (!repository) return repository.error();
+    opened.push_back(std::move(*repository));
+  }
+  return opened;
+}
+
 OpenReader Workspace::reader() const {
   return [this]() -> Result<ReadBlob> {
-    auto opened = std::make_shared<std::vector<Repository>>();
-    for (const std::filesystem::path& place : places) {
-      auto repository = Repository::open(place);
-      if (!repository) return repository.error();
-      opened->push_back(std::move(*repository));
-    }
+    auto opened = open();
+    if (!opened) return opened.error();
+    const auto shared = std::make_shared<std::vector<Repository>>(std::move(*opened));
     return ReadBlob(
-        [opened](std::size_t side, const ObjectId& id) { return (*opened)[side].blob(id); });
+        [shared](std::size_t side, const ObjectId& id) { return (*shared)[side].blob(id); });
   };
 }
 

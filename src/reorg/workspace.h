@@ -36,6 +36,7 @@ struct Workspace {
   std::unique_ptr<World> world;
 
   /// Opens the repositories once more: a handle is for one thread.
+  Result<std::vector<Repository>> open() const;
   OpenReader reader() const;
   std::vector<std::filesystem::path> places;  ///< of the repositories
 };

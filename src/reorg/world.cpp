@@ -88,6 +88,11 @@ std::optional<Target> World::former_target(std::string_view path) const {
   return Target{0, *entry, std::string(path), layout_->sides[0].image(*entry), false};
 }
 
+bool World::has_been(std::size_t side, std::string_view path) const {
+  return tree(side).has(path) ||
+         (side == 0 && former_tops_.find(path.substr(0, path.find('/'))) != former_tops_.end());
+}
+
 std::optional<Target> World::longest(std::size_t side, std::string_view& path) const {
   for (; !path.empty(); path = parent_of(path)) {
     if (auto found = target(side, path)) return found;
@@ -152,7 +157,7 @@ std::optional<std::size_t> World::side_named(std::string_view owner_and_name) co
 }
 
 std::optional<std::size_t> World::side_cloned_as(std::string_view name) const {
-  const auto found = by_clone_.find(std::string(name));
+  const auto found = by_clone_.find(name);
   if (found == by_clone_.end()) return std::nullopt;
   return found->second;
 }

@@ -49,6 +49,8 @@ class World {
   std::size_t sides() const { return names_.size(); }
 
   std::optional<Target> target(std::size_t side, std::string_view path) const;
+  /// Whether a path exists, or lies where an earlier run moved something away.
+  bool has_been(std::size_t side, std::string_view path) const;
   /// The deepest directory or file on the way to `path` that exists below the root; `path` is cut
   /// to it.
   std::optional<Target> longest(std::size_t side, std::string_view& path) const;
@@ -92,7 +94,7 @@ class World {
   std::vector<MapRule> former_;
   std::set<std::string, std::less<>> former_tops_;
   std::size_t foreign_from_ = static_cast<std::size_t>(-1);
-  std::map<std::string, std::size_t> by_name_, by_clone_;
+  std::map<std::string, std::size_t, std::less<>> by_name_, by_clone_;
   std::unordered_map<std::string, std::vector<std::string>> odd_names_;
 };
 
