@@ -9,6 +9,9 @@ const std::vector<Benchmark>& benchmarks() {
        "by its [testing] lines, which must all say passed"},
       {"imb", "Intel MPI Benchmarks", "MPI point to point and collectives", "IMB-MPI1 tables",
        "us; Mbytes of 2^20 or 10^6 bytes, told from each row", "when built with -DCHECK"},
+      {"muster-bench", "The native benchmarks",
+       "collectives, one-sided operations, expert-parallel dispatch and combine",
+       "tables, JSON (-J)", "us, GB/s of 10^9 bytes", "unless -c 0"},
       {"nccl-tests", "NVIDIA's collective tests",
        "all_reduce, all_gather, reduce_scatter, alltoall(v), broadcast, reduce, gather, scatter, "
        "sendrecv, hypercube",

@@ -20,6 +20,7 @@ std::string_view without_time(std::string_view line) {
 
 void read_text(std::string_view text, LogBuilder& builder) {
   std::vector<std::unique_ptr<TextReader>> readers;
+  readers.push_back(make_native_reader());
   readers.push_back(make_nccl_reader());
   readers.push_back(make_osu_reader());
   readers.push_back(make_imb_reader());

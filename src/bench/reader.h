@@ -54,7 +54,8 @@ class TextReader {
   virtual void finish(LogBuilder& /*builder*/) {}
 };
 
-std::unique_ptr<TextReader> make_nccl_reader();  ///< nccl-tests, rccl-tests
+std::unique_ptr<TextReader> make_nccl_reader();    ///< nccl-tests, rccl-tests
+std::unique_ptr<TextReader> make_native_reader();  ///< muster-bench's own tables
 std::unique_ptr<TextReader> make_osu_reader();
 std::unique_ptr<TextReader> make_imb_reader();
 std::unique_ptr<TextReader> make_nvshmem_reader();

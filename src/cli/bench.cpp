@@ -388,7 +388,8 @@ void add_bench(CLI::App& root, Context& context) {
                                           {"put", "One-sided writes"},
                                           {"get", "One-sided reads"},
                                           {"atomic", "One-sided atomics"},
-                                          {"pingpong", "Back and forth between two ranks"}}) {
+                                          {"pingpong", "Back and forth between two ranks"},
+                                          {"ep", "Expert parallelism: dispatch and combine"}}) {
     add_native(*sub, context, name, description);
   }
 }

@@ -238,6 +238,28 @@ TEST(ReadNccom, ItsGigabytesAreGibibytes) {
   EXPECT_FALSE(record.wrong);
 }
 
+TEST(ReadNative, ExpertRowsAndOneSidedRows) {
+  const Log expert = log_of("muster-ep.log");
+  ASSERT_EQ(expert.runs.size(), 1U);
+  EXPECT_TRUE(expert.findings.empty());
+  EXPECT_EQ(expert.runs[0].tool, "muster-bench");
+  EXPECT_EQ(expert.runs[0].settings.at("num_topk_groups"), "2");
+  EXPECT_EQ(ranks_of(expert.runs[0]), 4);
+  EXPECT_EQ(nodes_of(expert.runs[0]), 2);
+  const Record& across = find(expert, "dispatch", "across", "f8e4m3");
+  EXPECT_EQ(across.size, 67584U);
+  EXPECT_EQ(across.wrong, 0);
+  EXPECT_FALSE(find(expert, "alltoallv", "raw:combine").wrong);
+  EXPECT_EQ(find(expert, "combine", "rank 3").ranks, 4);
+  const Log put = log_of("muster-put.log");
+  ASSERT_EQ(put.runs.size(), 1U);
+  EXPECT_EQ(put.runs[0].operation, "put");
+  EXPECT_EQ(put.runs[0].settings.at("window"), "64");
+  ASSERT_EQ(put.runs[0].records.size(), 5U);
+  EXPECT_EQ(put.runs[0].records[4].size, 32768U);
+  EXPECT_TRUE(put.runs[0].ended);
+}
+
 TEST(ReadExpert, BestSettingsOfAllForms) {
   const Log node = log_of("deepep-intranode.log");
   ASSERT_EQ(node.runs.size(), 1U);

@@ -23,14 +23,6 @@ std::string now_text() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  }
-  return "CPU";
-}
-
 /// The arguments of this process, as the JSON names them.
 std::vector<std::string> command_line() {
   std::ifstream file("/proc/self/cmdline");

@@ -1,6 +1,9 @@
 #include "engine/bench/command_support.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -52,6 +55,21 @@ void in_cycles(const Sweep& sweep, Fabric& fabric, const std::function<void()>& 
     fabric.max(over);
     if (over[0] > 0) return;
   }
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "CPU";
+}
+
+void prefer_shared_memory() {
+  const char* all = std::getenv("OMPI_COMM_WORLD_SIZE");
+  const char* here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  if (all != nullptr && here != nullptr && std::string_view(all) == here)
+    setenv("OMPI_MCA_osc", "^rdma", /*overwrite=*/0);
 }
 
 }  // namespace muster::measure

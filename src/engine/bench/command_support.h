@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "base/finding.h"
 #include "engine/bench/fabric.h"
@@ -22,5 +23,13 @@ int conclude(const Sweep& sweep, bool checked, std::size_t wrong, bool say);
 
 /// Calls `once` for each cycle; all ranks end after the same one.
 void in_cycles(const Sweep& sweep, Fabric& fabric, const std::function<void()>& once);
+
+/// The model of the processor, as the kernel names it; "CPU" when it does not.
+std::string processor_name();
+
+/// On one node, memory that the ranks share is how they reach each other. Open MPI 4.1 prefers its
+/// remote memory component even there: a thousand times slower for atomic operations, and its
+/// compare-and-swap crashes. What the user has set stays. Called before MPI starts.
+void prefer_shared_memory();
 
 }  // namespace muster::measure

@@ -10,14 +10,15 @@
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Measures what the ranks of a job exchange: collectives as nccl-tests does, and one-sided "
-      "operations",
+      "Measures what the ranks of a job exchange: collectives as nccl-tests does, one-sided "
+      "operations, and expert parallelism",
       "muster-bench");
   app.require_subcommand(1);
   app.set_version_flag("--version", MUSTER_VERSION);
   int exit_code = muster::kExitInternal;
   muster::measure::add_collectives(app, exit_code);
   muster::measure::add_one_sided(app, exit_code);
+  muster::measure::add_experts(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

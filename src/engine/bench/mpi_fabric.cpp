@@ -9,17 +9,10 @@
 
 #include "engine/bench/fabric.h"
 #include "engine/bench/mpi_reduction.h"
+#include "engine/bench/mpi_support.h"
 
 namespace muster::measure {
 namespace {
-
-void check_mpi(int code, const char* call) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = {};
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  throw std::runtime_error(fmt::format("{} failed: {}", call, text));
-}
 
 std::vector<Seat> exchange_seats(int size) {
   struct Record {

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/bench/mpi_support.h"
+
 namespace muster::measure {
 namespace {
 
@@ -17,10 +19,6 @@ double now() {
   return std::chrono::duration<double, std::micro>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-void check_mpi(int code, const char* call) {
-  if (code != MPI_SUCCESS) throw std::runtime_error(fmt::format("{} failed", call));
 }
 
 /// Memory that the other ranks reach; open to all of them as long as it lives.

@@ -1,9 +1,7 @@
 // muster-bench put, get, atomic, pingpong, and alltoall --one-sided.
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -23,16 +21,6 @@ struct OneSidedSettings {
   std::string atomic = "fetch_add";
   bool one_sided = true;
 };
-
-/// On one node, memory that the ranks share is how they reach each other. Open MPI 4.1 prefers its
-/// remote memory component even there: a thousand times slower for atomic operations, and its
-/// compare-and-swap crashes. What the user has set stays.
-void prefer_shared_memory() {
-  const char* all = std::getenv("OMPI_COMM_WORLD_SIZE");
-  const char* here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  if (all != nullptr && here != nullptr && std::string_view(all) == here)
-    setenv("OMPI_MCA_osc", "^rdma", /*overwrite=*/0);
-}
 
 int run_one_sided(OneSided operation, OneSidedSettings settings) {
   const auto chosen = atomic(settings.atomic);

@@ -1,6 +1,7 @@
 // muster-bench as a job of several ranks.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -188,6 +189,77 @@ TEST(BenchJobs, ARankThatStopsIsNamedWithinTheLimit) {
     EXPECT_NE(result.err.find("rank " + std::to_string(rank) + " (host "), std::string::npos)
         << result.err;
   }
+}
+
+// Expert parallelism.
+
+const std::vector<std::string> kSmall = {"--num-tokens", "37", "--hidden", "256", "--num-experts",
+                                         "24",           "-n", "2",        "-c",  "2"};
+
+ProcessResult experts(int ranks, std::vector<std::string> args) {
+  args.insert(args.begin(), "ep");
+  args.insert(args.end(), kSmall.begin(), kSmall.end());
+  return bench(ranks, std::move(args));
+}
+
+TEST(BenchJobs, ExpertsGetAndReturnWhatASingleRankWouldCompute) {
+  const std::vector<std::vector<std::string>> forms = {
+      {"--per-rank"},
+      {"--ranks-per-node", "2", "-d", "fp8"},
+      {"--ranks-per-node", "1", "--num-topk-groups", "2"},
+      {"--path", "alltoallv", "-d", "fp8"},
+      {"--low-latency", "-d", "fp8", "--masked", "10"},
+      {"--low-latency", "--ranks-per-node", "2", "--against-alltoallv"},
+      {"--routing", "zipf:1.2", "--masked", "17", "--ranks-per-node", "2", "--against-alltoallv"},
+      {"--routing", "hot:3:0.8", "--num-topk", "12"}};
+  for (const auto& form : forms) {
+    const ProcessResult result = experts(4, form);
+    EXPECT_EQ(result.exit_code, 0) << form[0] << result.out << result.err;
+    EXPECT_NE(result.out.find("# Out of bounds values : 0 OK"), std::string::npos) << result.out;
+    for (const char* operation : {"dispatch", "combine"}) {
+      const auto table = rows(result.out);
+      EXPECT_TRUE(std::any_of(table.begin(), table.end(), [&](const auto& row) {
+        return row[0] == operation && row.back() == "0";
+      })) << result.out;
+    }
+  }
+}
+
+TEST(BenchJobs, AnExpertRunWithoutAnythingToMoveVerifiesNothing) {
+  const ProcessResult result = experts(2, {"--masked", "296"});
+  EXPECT_EQ(result.exit_code, 4) << result.out << result.err;
+  EXPECT_NE(result.err.find("no token went anywhere"), std::string::npos) << result.err;
+}
+
+TEST(BenchJobs, UnlikeNodesCantBeHierarchical) {
+  const ProcessResult result = experts(3, {"--ranks-per-node", "2"});
+  EXPECT_EQ(result.exit_code, 2) << result.out;
+  EXPECT_NE(result.err.find("needs as many ranks on every node"), std::string::npos) << result.err;
+  EXPECT_EQ(experts(3, {"--ranks-per-node", "2", "--path", "alltoallv"}).exit_code, 0);
+}
+
+TEST(BenchJobs, AByteDamagedOnAnyRankIsFound) {
+  for (const char* path :
+       {"--path alltoallv", "--path hierarchical", "--path hierarchical --ranks-per-node 1"}) {
+    for (int rank = 0; rank < 3; ++rank) {
+      std::string arguments = std::string("ep ") + path;
+      for (const std::string& word : kSmall) arguments += " " + word;
+      const ProcessResult result =
+          with_rank(3, rank, "LD_PRELOAD=" MUSTER_BENCH_FAULT " exec " MUSTER_BENCH " " + arguments,
+                    arguments);
+      EXPECT_EQ(result.exit_code, 3) << path << rank << result.out << result.err;
+      const auto table = rows(result.out);
+      ASSERT_GE(table.size(), 2U) << result.out;
+      EXPECT_NE(table.front().back(), "0") << path << rank << result.out;  // dispatch
+      EXPECT_NE(table.back().back(), "0") << path << rank << result.out;   // combine
+    }
+  }
+}
+
+TEST(BenchJobs, AnExpertRankThatNeverJoinsIsNamed) {
+  const ProcessResult result = with_rank(2, 1, "sleep 60", "ep --num-tokens 8 --hidden 128 -T 3");
+  EXPECT_EQ(result.exit_code, 124) << result.out << result.err;
+  EXPECT_NE(result.err.find("these ranks have not joined: 1"), std::string::npos) << result.err;
 }
 
 }  // namespace
