@@ -7,6 +7,7 @@
 #include "base/document.h"
 #include "base/schema.h"
 #include "lint/kubernetes_objects.h"
+#include "lint/kubernetes_rules.h"
 #include "lint/lint.h"
 
 namespace muster::lint {
@@ -55,7 +56,7 @@ Findings check_kubernetes(const Source& source, const facts::Facts& known, bool&
     return types.findings();
   }
   const Cluster cluster = cluster_of(source);
-  Findings findings;
+  Findings findings = check_train_jobs(*documents);
   for (const Node& document : *documents) {
     if (document.is_null()) continue;  // nothing between two `---`
     const auto take = [&](Findings found) {

@@ -1,5 +1,6 @@
 // What the API server, the operators and the devices of a node ask beyond types.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -7,42 +8,12 @@
 #include "base/schema.h"
 #include "catalog/secrets.h"
 #include "lint/kubernetes_objects.h"
+#include "lint/kubernetes_rules.h"
 
 namespace muster::lint {
 namespace {
 
 constexpr const char* kAutoResume = "sagemaker.amazonaws.com/enable-job-auto-resume";
-
-bool is_label(std::string_view text) {
-  const auto inner = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  };
-  return !text.empty() && text.size() <= 63 && text.front() != '-' && text.back() != '-' &&
-         std::all_of(text.begin(), text.end(), inner);
-}
-
-// Labels parted by dots, 253 characters in all.
-bool is_subdomain(std::string_view text) {
-  if (text.size() > 253) return false;
-  while (true) {
-    const std::size_t dot = text.find('.');
-    if (!is_label(text.substr(0, dot))) return false;
-    if (dot == std::string_view::npos) return true;
-    text.remove_prefix(dot + 1);
-  }
-}
-
-const std::vector<Node>& items_at(const Node& node, std::string_view key) {
-  static const std::vector<Node> kNone;
-  const Node* found = node_at(node, key);
-  return found ? found->items() : kNone;
-}
-
-const std::vector<Node::Entry>& entries_at(const Node& node, std::string_view key) {
-  static const std::vector<Node::Entry> kNone;
-  const Node* found = node_at(node, key);
-  return found ? found->entries() : kNone;
-}
 
 class ObjectRules {
  public:
@@ -54,18 +25,19 @@ class ObjectRules {
     for (const Node* spec : specs) pod(*spec);
     if (kind_ == "Job") job();
     if (kind_ == "Deployment" || kind_ == "StatefulSet" || kind_ == "DaemonSet") workload();
-    if (kind_ == "PyTorchJob") pytorch_job(specs);
-    if (kind_ == "MPIJob") replica_kinds("spec.mpiReplicaSpecs", {"Launcher", "Worker"});
+    check_kubeflow(object_, kind_, found_);
+    check_sets(object_, kind_, found_);
+    check_ray(object_, kind_, found_);
     auto_resume();
-    return std::move(findings_);
+    return found_.take();
   }
 
  private:
   void wrong(const Node& node, const char* rule, std::string message, std::string hint = {}) {
-    findings_.push_back(error_at(node.where(), rule, std::move(message), std::move(hint)));
+    found_.wrong(node, rule, std::move(message), std::move(hint));
   }
   void warn(const Node& node, const char* rule, std::string message, std::string hint = {}) {
-    findings_.push_back(warning_at(node.where(), rule, std::move(message), std::move(hint)));
+    found_.warn(node, rule, std::move(message), std::move(hint));
   }
 
   void name() {
@@ -77,18 +49,35 @@ class ObjectRules {
         wrong(*metadata, "kubernetes-missing-key", "metadata.name is missing");
       return;
     }
-    static const std::set<std::string> kLabels = {
-        "Service",    "Namespace", "PyTorchJob",      "MPIJob",
-        "JobSet",     "TrainJob",  "LeaderWorkerSet", "DynamoGraphDeployment",
-        "RayCluster", "RayJob",    "RayService",      "HyperPodPyTorchJob",
-    };
     const std::string& text = name->text();
-    const bool free =
-        kind_.find("Role") != std::string::npos || text.find('$') != std::string::npos;
-    if (free || (kLabels.count(kind_) > 0 ? is_label(text) : is_subdomain(text))) return;
+    if (kind_.find("Role") != std::string::npos || text.find('$') != std::string::npos) return;
+    // Names that their operators make Services of, with what they add to them.
+    static const std::map<std::string, std::size_t> kServices = {
+        {"PyTorchJob", 63},      {"MPIJob", 63},     {"JobSet", 63}, {"TrainJob", 63},
+        {"LeaderWorkerSet", 63}, {"RayCluster", 53}, {"RayJob", 47}, {"RayService", 47},
+    };
+    static const std::set<std::string> kLabels = {"Service", "Namespace", "DynamoGraphDeployment",
+                                                  "HyperPodPyTorchJob"};
+    const auto service = kServices.find(kind_);
+    const std::size_t longest = service != kServices.end() ? service->second : 63;
+    if (service != kServices.end()) {
+      if (is_service_name(text) && text.size() <= longest) return;
+    } else if (kLabels.count(kind_) > 0 ? is_dns_label(text) : is_subdomain(text)) {
+      return;
+    }
     std::string hint = "lower-case letters, digits and inner dashes";
-    if (text.size() > 63) hint = fmt::format("at most 63 characters, this one {}", text.size());
+    if (service != kServices.end()) hint += ", first a letter";
+    if (text.size() > longest)
+      hint = fmt::format("at most {} characters, this one {}", longest, text.size());
     wrong(*name, "kubernetes-name", fmt::format("\"{}\" is no name of a {}", text, kind_), hint);
+  }
+
+  // Whether a pod in the object is all there is of it: others give their operator a part to fill
+  // in.
+  bool is_whole() const {
+    static const std::set<std::string> kParts = {
+        "TrainJob", "ClusterTrainingRuntime", "DynamoGraphDeployment", "InferenceEndpointConfig"};
+    return kParts.count(kind_) == 0;
   }
 
   void pod(const Node& spec) {
@@ -102,6 +91,8 @@ class ObjectRules {
              "emptyDir: {medium: Memory, sizeLimit: 64Gi}");
     }
     std::set<std::string> names;
+    if (is_whole() && items_at(spec, "containers").empty())
+      wrong(*spec.find("containers"), "kubernetes-container", "a pod has at least one container");
     for (const char* list : {"initContainers", "containers"}) {
       for (const Node& one : items_at(spec, list)) {
         const std::string name = text_at(one, "name");
@@ -123,7 +114,7 @@ class ObjectRules {
   void container(const Node& one, const std::set<std::string>& volumes) {
     for (const Node& mount : items_at(one, "volumeMounts")) {
       const std::string name = text_at(mount, "name");
-      if (volumes.count(name) == 0 && kind_ != "StatefulSet")
+      if (volumes.count(name) == 0 && kind_ != "StatefulSet" && is_whole())
         wrong(mount, "kubernetes-volume", fmt::format("no volume is called \"{}\"", name));
     }
     std::set<std::string> variables;
@@ -145,7 +136,10 @@ class ObjectRules {
 
   void image(const Node& container) {
     const Node* image = node_at(container, "image");
-    if (image == nullptr) return;
+    if (image == nullptr || image->text().empty()) {
+      if (is_whole()) wrong(container, "kubernetes-container", "a container needs an image");
+      return;
+    }
     const std::string& text = image->text();
     if (text.find_first_of("$@") != std::string::npos) return;
     const std::size_t slash = text.rfind('/');
@@ -226,56 +220,69 @@ class ObjectRules {
            fmt::format("{} has no effect on a {}", kAutoResume, kind_), "only on a PyTorchJob");
   }
 
-  void replica_kinds(const char* key, const std::vector<std::string>& known) {
-    for (const Node::Entry& replicas : entries_at(object_, key)) {
-      if (std::find(known.begin(), known.end(), replicas.key) != known.end()) continue;
-      findings_.push_back(
-          error_at(replicas.where, "kubernetes-replicas",
-                   fmt::format("a {} has no replicas called {}", kind_, replicas.key),
-                   known.front() + ", " + known.back()));
-    }
-  }
-
-  void pytorch_job(const std::vector<const Node*>& specs) {
-    replica_kinds("spec.pytorchReplicaSpecs", {"Master", "Worker"});
-    if (const Node* masters = node_at(object_, "spec.pytorchReplicaSpecs.Master.replicas");
-        masters && masters->as_int() != 1)
-      wrong(*masters, "kubernetes-replicas", "a PyTorchJob has one Master");
-    const bool elastic = node_at(object_, "spec.elasticPolicy") != nullptr;
-    for (const Node* spec : specs) {
-      const auto& containers = items_at(*spec, "containers");
-      const bool named = std::any_of(containers.begin(), containers.end(), [](const Node& one) {
-        return text_at(one, "name") == "pytorch";
-      });
-      if (!named)
-        wrong(*spec->find("containers"), "kubernetes-container",
-              "the operator looks for a container called pytorch", "name: pytorch");
-      for (const Node& one : containers) {
-        if (elastic) fixed_rank(one);
-      }
-    }
-  }
-
-  void fixed_rank(const Node& container) {
-    for (const char* list : {"command", "args"}) {
-      for (const Node& word : items_at(container, list)) {
-        const std::string& text = word.text();
-        if (text.find("--node_rank") == std::string::npos &&
-            text.find("--node-rank") == std::string::npos)
-          continue;
-        wrong(word, "kubernetes-elastic",
-              "a fixed node rank and an elastic rendezvous exclude each other",
-              "leave --node_rank out");
-      }
-    }
-  }
-
   const Node& object_;
   const std::string kind_;
-  Findings findings_;
+  RuleFindings found_;
 };
 
 }  // namespace
+
+bool is_dns_label(std::string_view text) {
+  const auto inner = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  return !text.empty() && text.size() <= 63 && text.front() != '-' && text.back() != '-' &&
+         std::all_of(text.begin(), text.end(), inner);
+}
+
+bool is_service_name(std::string_view text) {
+  return is_dns_label(text) && text.front() >= 'a';
+}
+
+bool is_subdomain(std::string_view text) {
+  if (text.size() > 253) return false;
+  while (true) {
+    const std::size_t dot = text.find('.');
+    if (!is_dns_label(text.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+const std::vector<Node>& items_at(const Node& node, std::string_view key) {
+  static const std::vector<Node> kNone;
+  const Node* found = node_at(node, key);
+  return found ? found->items() : kNone;
+}
+
+const std::vector<Node::Entry>& entries_at(const Node& node, std::string_view key) {
+  static const std::vector<Node::Entry> kNone;
+  const Node* found = node_at(node, key);
+  return found ? found->entries() : kNone;
+}
+
+std::string annotation_of(const Node& object, std::string_view key) {
+  const Node* annotations = node_at(object, "metadata.annotations");
+  const Node* value = annotations ? annotations->find(key) : nullptr;
+  return value ? value->text() : std::string();
+}
+
+void RuleFindings::wrong(const Node& node, const char* rule, std::string message,
+                         std::string hint) {
+  findings_.push_back(error_at(node.where(), rule, std::move(message), std::move(hint)));
+}
+
+void RuleFindings::warn(const Node& node, const char* rule, std::string message, std::string hint) {
+  findings_.push_back(warning_at(node.where(), rule, std::move(message), std::move(hint)));
+}
+
+void RuleFindings::at_least(const Node& root, std::string_view key, std::int64_t least) {
+  const Node* node = node_at(root, key);
+  const auto value = node ? node->as_int() : std::nullopt;
+  if (!value || *value >= least) return;
+  wrong(*node, "kubernetes-range", fmt::format("{} is {}", key, *value),
+        fmt::format("at least {}", least));
+}
 
 Findings check_object_rules(const Node& object) {
   return ObjectRules(object).all();
