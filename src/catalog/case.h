@@ -1,5 +1,6 @@
 // A case: one training or serving job, described once and launched on whatever target there is.
-// The manifest is test_cases/<name>/case.yaml; its fields are described in case_schema.h.
+// The manifest is test_cases/<name>/case.yaml, or <name>/case.yaml below micro-benchmarks/; its
+// fields are described in case_schema.h.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +23,7 @@ struct Identity {
   std::string framework;  ///< native, pytorch, megatron, jax, …
   std::string library;    ///< llama, fsdp, deepspeed, …
   std::string model;      ///< the engine's name of the model, e.g. smollm2-135m
-  std::string kind;       ///< train, serve, data, eval
+  std::string kind;       ///< train, serve, data, eval, bench
 };
 
 struct Image {
@@ -217,11 +218,12 @@ struct Targets {
   std::optional<KubernetesTarget> kubernetes;
   std::optional<KubernetesTarget> hyperpod_eks;
   std::optional<std::string> batch_job_queue;
+  std::string batch_ssh_key;  ///< parameter or secret with the private key of mpirun's ssh
 };
 
 /// A case with every value settled.
 struct Case {
-  std::string name;  ///< the folder below test_cases/, with slashes
+  std::string name;  ///< the folder below test_cases/, with slashes; micro-benchmarks/… as it is
   std::string description;
   bool is_default = false;  ///< what the library's name alone means
   Identity identity;
@@ -288,8 +290,8 @@ struct ResolvedCase {
 };
 
 /// Settles a parsed manifest: option > profile > manifest > default, then checks everything that
-/// case_rules.h says against the facts that are known. `expected_name` is the folder below
-/// test_cases/, or empty when the file lies elsewhere. Failures are located.
+/// case_rules.h says against the facts that are known. `expected_name` is what case_name_of()
+/// says. Failures are located.
 Result<ResolvedCase> resolve(const Node& manifest, const std::string& expected_name,
                              const std::string& profile, const std::vector<Override>& overrides,
                              const facts::Facts& known);
@@ -309,7 +311,8 @@ struct CaseEntry {
   Findings problems;
 };
 
-/// Every case.yaml below ROOT/test_cases, by name. A project without that folder has no cases.
+/// Every case.yaml below ROOT/test_cases and ROOT/micro-benchmarks, by path. A project without
+/// those folders has no cases.
 Result<std::vector<CaseEntry>> list_cases(const FileSystem& files,
                                           const std::filesystem::path& root);
 
@@ -319,8 +322,8 @@ Result<std::vector<CaseEntry>> list_cases(const FileSystem& files,
 Result<std::filesystem::path> find_case(const FileSystem& files, const std::filesystem::path& root,
                                         const std::string& name);
 
-/// The name that a manifest's place asks for: its folder below ROOT/test_cases; empty when it lies
-/// elsewhere.
+/// The name that a manifest's place asks for: its folder below ROOT/test_cases, or from
+/// micro-benchmarks/ on; empty when it lies elsewhere.
 std::string case_name_of(const std::filesystem::path& manifest, const std::filesystem::path& root);
 
 /// find_case, read, resolve.

@@ -133,6 +133,7 @@ Targets read_targets(const Node& root) {
   t.kubernetes = read_kubernetes(root, "targets.kubernetes");
   t.hyperpod_eks = read_kubernetes(root, "targets.hyperpod-eks");
   if (node_at(root, "targets.batch")) t.batch_job_queue = text_at(root, "targets.batch.job_queue");
+  t.batch_ssh_key = text_at(root, "targets.batch.ssh_key");
   return t;
 }
 

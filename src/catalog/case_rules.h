@@ -7,7 +7,7 @@
 namespace muster::catalog {
 
 /// All rules on a settled case; `manifest` gives the places. Rule identifiers:
-///   case-name            name is not the folder below test_cases/
+///   case-name            name is not what the manifest's folder asks for
 ///   case-world           tp·pp·cp·dp is not the world
 ///   case-batch           the global batch is not a multiple of micro × data-parallel ranks
 ///   case-experts         ep does not divide dp·cp·tp

@@ -19,7 +19,7 @@ Schema identity() {
               {"model",
                Schema::text("Model, as the framework names it, e.g. smollm2-135m").required()},
               {"kind", Schema::text("What kind of job")
-                           .one_of({"train", "serve", "data", "eval"})
+                           .one_of({"train", "serve", "data", "eval", "bench"})
                            .defaults_to("train")}})
       .required();
 }
@@ -382,7 +382,12 @@ Schema targets() {
                                     Schema::text("Option"))}})
           .optional_group();
   const Schema batch =
-      Schema::object("AWS Batch", {{"job_queue", Schema::text("Job queue")}}).optional_group();
+      Schema::object(
+          "AWS Batch",
+          {{"job_queue", Schema::text("Job queue")},
+           {"ssh_key", Schema::text("Parameter of Systems Manager (or ARN of a secret) with a "
+                                    "private key, over which mpirun reaches the other nodes")}})
+          .optional_group();
   return Schema::object(
       "What each target needs beside the case",
       {{"local", local},
@@ -479,7 +484,8 @@ Schema make_schema() {
   Fields fields = {
       {"apiVersion", Schema::text("Version of this format").one_of({kApiVersion}).required()},
       {"kind", Schema::text("Kind of the manifest").one_of({"Case"}).required()},
-      {"name", Schema::text("The manifest's folder below test_cases/").required()},
+      {"name", Schema::text("The manifest's folder below test_cases/, or from micro-benchmarks/ on")
+                   .required()},
       {"default",
        Schema::boolean("The case that its library's name alone means").defaults_to("false")},
   };

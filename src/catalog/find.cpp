@@ -1,5 +1,6 @@
 // Which manifest a name means.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFolder = "test_cases";
+// Where cases are. A name leaves the first out, since nearly all cases are there, and has the
+// others.
+constexpr std::array<const char*, 2> kFolders = {"test_cases", "micro-benchmarks"};
 constexpr const char* kManifest = "case.yaml";
 constexpr int kMaxDepth = 12;
 
@@ -32,18 +35,33 @@ void collect(const FileSystem& files, const fs::path& folder, int depth,
 // Whose cases they are: the project's, or the installation's when the project has none.
 fs::path home_of_cases(const FileSystem& files, const fs::path& root) {
   const fs::path shared = facts::share_directory();
-  return !files.exists(root / kFolder) && files.exists(shared / kFolder) ? shared : root;
+  const auto has_cases = [&files](const fs::path& where) {
+    return std::any_of(kFolders.begin(), kFolders.end(),
+                       [&](const char* folder) { return files.exists(where / folder); });
+  };
+  return !has_cases(root) && has_cases(shared) ? shared : root;
 }
 
 std::vector<fs::path> manifests(const FileSystem& files, const fs::path& root) {
   std::vector<fs::path> found;
-  collect(files, root / kFolder, 0, found);
+  for (const char* folder : kFolders) collect(files, root / folder, 0, found);
   std::sort(found.begin(), found.end());
   return found;
 }
 
+bool is_below(const std::string& name, const std::string& folder) {
+  return name.rfind(folder + "/", 0) == 0;
+}
+
+// Without the first folder.
+std::string short_name(std::string path) {
+  const std::string first = kFolders.front();
+  if (is_below(path, first)) path = path.substr(first.size() + 1);
+  return path;
+}
+
 std::string name_of(const fs::path& manifest, const fs::path& root) {
-  return manifest.parent_path().lexically_relative(root / kFolder).generic_string();
+  return short_name(manifest.parent_path().lexically_relative(root).generic_string());
 }
 
 // Only what says which case is the default, so that a mistake elsewhere does not hide the case.
@@ -54,20 +72,17 @@ bool is_marked_default(const FileSystem& files, const fs::path& manifest) {
   return document && document->is_mapping() && boolean_at(*document, "default").value_or(false);
 }
 
-bool is_below(const std::string& name, const std::string& folder) {
-  return name.rfind(folder + "/", 0) == 0;
-}
-
 }  // namespace
 
 std::string case_name_of(const fs::path& manifest, const fs::path& root) {
-  const std::string name = fs::absolute(manifest)
+  const std::string path = fs::absolute(manifest)
                                .lexically_normal()
                                .parent_path()
-                               .lexically_relative(fs::absolute(root).lexically_normal() / kFolder)
+                               .lexically_relative(fs::absolute(root).lexically_normal())
                                .generic_string();
-  const bool inside = !name.empty() && name != "." && name.rfind("..", 0) != 0;
-  return inside && manifest.filename() == kManifest ? name : std::string();
+  const bool inside = std::any_of(kFolders.begin(), kFolders.end(),
+                                  [&](const char* folder) { return is_below(path, folder); });
+  return inside && manifest.filename() == kManifest ? short_name(path) : std::string();
 }
 
 Result<std::vector<CaseEntry>> list_cases(const FileSystem& files, const fs::path& project) {
@@ -117,19 +132,21 @@ Result<fs::path> find_case(const FileSystem& files, const fs::path& project,
   }
   std::string wanted = fs::path(name).lexically_normal().generic_string();
   while (!wanted.empty() && wanted.back() == '/') wanted.pop_back();
-  if (is_below(wanted, kFolder)) wanted = wanted.substr(std::string(kFolder).size() + 1);
+  wanted = short_name(wanted);
 
-  std::vector<std::string> names, below, defaults;
+  std::vector<std::string> names, below;
+  std::vector<fs::path> within, defaults;
   for (const fs::path& file : manifests(files, root)) {
     const std::string known = name_of(file, root);
     if (known == wanted) return file;
     names.push_back(known);
     if (!is_below(known, wanted)) continue;
     below.push_back(known);
-    if (is_marked_default(files, file)) defaults.push_back(known);
+    within.push_back(file);
+    if (is_marked_default(files, file)) defaults.push_back(file);
   }
-  if (defaults.size() == 1) return root / kFolder / defaults[0] / kManifest;
-  if (below.size() == 1) return root / kFolder / below[0] / kManifest;
+  if (defaults.size() == 1) return defaults[0];
+  if (within.size() == 1) return within[0];
   if (!below.empty()) {
     return failure("case-ambiguous",
                    fmt::format("\"{}\" is a folder of {} cases, {}", wanted, below.size(),
@@ -147,10 +164,10 @@ Result<fs::path> find_case(const FileSystem& files, const fs::path& project,
   }
   const auto meant = did_you_mean(wanted, candidates);
   return failure("unknown-name", fmt::format("unknown case \"{}\"", name),
-                 meant ? fmt::format("did you mean \"{}\"?", *meant)
-                 : names.empty()
-                     ? fmt::format("there are no cases below {}", (root / kFolder).string())
-                     : "muster list cases shows them all");
+                 meant           ? fmt::format("did you mean \"{}\"?", *meant)
+                 : names.empty() ? fmt::format("there are no cases below {}",
+                                               (root / kFolders.front()).string())
+                                 : "muster list cases shows them all");
 }
 
 Result<ResolvedCase> load_case(const FileSystem& files, const fs::path& root,

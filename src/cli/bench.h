@@ -11,6 +11,7 @@
 #include "base/verdict.h"
 #include "bench/record.h"
 #include "cli/context.h"
+#include "launch/prepare.h"
 
 namespace muster::cli {
 
@@ -34,6 +35,9 @@ struct BenchRecord {
 
 /// Records it; what can't be written is said, and is no reason to lose the verdict.
 void record_bench(Context& context, const BenchRecord& record);
+
+/// Judges what cases of kind bench have printed. `context` must outlive it.
+launch::BenchJudge bench_judge_of(const Context& context);
 
 void add_hunt(CLI::App& bench, Context& context);
 void add_order(CLI::App& bench, Context& context);

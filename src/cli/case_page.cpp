@@ -29,7 +29,7 @@ weight: 30
 <!-- Made by `muster render index --out docs`; edit the manifests. -->
 # Cases
 
-Every case is a folder below `test_cases/` with a manifest, `case.yaml`, and a page of its own, `README.md`.
+Every case is a folder below `test_cases/` or `micro-benchmarks/` with a manifest, `case.yaml`, and a page of its own, `README.md`.
 `muster list cases -o wide` prints the same as this page.
 
 | Column | |

@@ -47,8 +47,8 @@ const std::vector<Kind>& kinds() {
   static const std::vector<OutputColumn> kNames = {{"NAME", "name"},
                                                    {"DESCRIPTION", "description"}};
   static const std::vector<Kind> kKinds = {
-      {"cases", "case", "training and serving cases below test_cases/", case_columns(),
-       list_case_items, show_case},
+      {"cases", "case", "training, serving and benchmark cases: test_cases/, micro-benchmarks/",
+       case_columns(), list_case_items, show_case},
       {"architectures", "architecture", "reference architectures", kNames, nothing,
        no_architecture},
       {"images", "image", "machine and container images", kNames, nothing, no_image},

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/output.h"
+#include "cli/bench.h"
 #include "cli/context.h"
 #include "cli/engine_program.h"
 #include "cli/run_view.h"
@@ -98,6 +99,7 @@ Result<launch::RunRequest> request_of(const RunOptions& options, const Context& 
   request.comm_timeout = context.settings.number("comm_timeout");
   request.command = context.command_line;
   request.environment = context.environment;
+  request.bench_judge = bench_judge_of(context);
   return request;
 }
 

@@ -69,6 +69,40 @@ else:
 print(hosts)
 )py";
 
+// mpirun starts the ranks of other nodes over ssh. One key, a secret of the job, is that of every
+// node and of every host, so that each knows the others without having met them. {0}: the port,
+// {1}: processes of a node, {2}: seconds until all must answer.
+constexpr const char* kSsh =
+    R"sh(: "${{MUSTER_SSH_KEY:?is the private key with which the nodes reach each other}}"
+(
+  umask 077
+  mkdir -p ~/.ssh
+  printf '%s\n' "$MUSTER_SSH_KEY" >~/.ssh/muster
+  ssh-keygen -y -f ~/.ssh/muster >~/.ssh/muster.pub
+  printf '* %s\n' "$(<~/.ssh/muster.pub)" >~/.ssh/muster.hosts
+  printf 'Host *\n Port {0}\n IdentityFile ~/.ssh/muster\n UserKnownHostsFile ~/.ssh/muster.hosts\n StrictHostKeyChecking yes\n BatchMode yes\n ConnectTimeout 5\n' >~/.ssh/config
+)
+unset MUSTER_SSH_KEY
+mkdir -p /run/sshd
+server=(/usr/sbin/sshd -D -e -f /dev/null -p {0} -h ~/.ssh/muster -o PidFile=none -o StrictModes=no
+  -o AuthorizedKeysFile="$HOME/.ssh/muster.pub" -o PasswordAuthentication=no -o KbdInteractiveAuthentication=no)
+MUSTER_HOSTS=${{MUSTER_HOSTS//$'\n'/ }}
+)sh";
+
+// The other nodes serve until Batch ends them with node 0.
+constexpr const char* kSshStart = R"sh(if [ "$MUSTER_NODE" != 0 ]; then exec "${{server[@]}}"; fi
+"${{server[@]}}" &
+end=$((SECONDS + {2}))
+: >/tmp/muster-hosts
+for host in $MUSTER_HOSTS; do
+  until ssh "$host" true; do
+    if ((SECONDS >= end)); then echo "muster: $host: no ssh within {2} s" >&2; exit 124; fi
+    sleep 1
+  done
+  echo "$host slots={1}" >>/tmp/muster-hosts
+done
+)sh";
+
 struct JobPart {
   std::string name, path;
   NodeResources resources;
@@ -165,6 +199,7 @@ class BatchRenderer {
           "{} {} <<'GATHER'\n{}GATHER\n)\nexport MUSTER_HOSTS\n",
           values_.rendezvous.port < 65535 ? values_.rendezvous.port + 1 : 65534,
           static_cast<long>(std::ceil(workload_.start_timeout)), kGather);
+      if (over_ssh()) text += fmt::format(fmt::runtime(kSsh), ssh_port());
     } else {
       text += fmt::format("export MUSTER_NODE=0 MASTER_ADDR=127.0.0.1 MASTER_PORT={}\n",
                           values_.rendezvous.port);
@@ -172,8 +207,20 @@ class BatchRenderer {
     text += fmt::format("echo \"{}$MUSTER_NODE of {} started, {} processes, on $(uname -n)\"\n",
                         kNodeStarted, job.nodes > 1 ? "$AWS_BATCH_JOB_NUM_NODES" : "1",
                         workload_.processes);
-    text += place() + "exec " + shell_lines(workload_.command) + "\n";
+    text += place();
+    if (over_ssh())
+      text += fmt::format(fmt::runtime(kSshStart), "", workload_.processes,
+                          static_cast<long>(std::ceil(workload_.start_timeout)));
+    text += "exec " + shell_lines(workload_.command) + "\n";
     return job;
+  }
+
+  /// Whether node 0 starts the processes of the others.
+  bool over_ssh() const { return values_.launcher == "mpirun" && workload_.nodes > 1; }
+
+  /// Its port: rendezvous.port is the program's, the next one is for meeting.
+  int ssh_port() const {
+    return values_.rendezvous.port < 65534 ? values_.rendezvous.port + 2 : 65533;
   }
 
   JobPart step_job(const catalog::Step& step, const std::string& path) const {
@@ -242,6 +289,9 @@ class BatchRenderer {
       c["secrets"].push_back(
           {{"name", secret.env}, {"valueFrom", "/" + secret.secret + "/" + secret.key}});
     }
+    if (over_ssh() && job.nodes > 1)
+      c["secrets"].push_back(
+          {{"name", "MUSTER_SSH_KEY"}, {"valueFrom", values_.targets.batch_ssh_key}});
     c["resourceRequirements"] = requirements(job.resources);
     c["ulimits"] = Json::array();
     for (const auto& [name, limit] :

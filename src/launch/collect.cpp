@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/output.h"
 #include "base/redact.h"
 #include "launch/foreign.h"
 #include "runs/evidence.h"
@@ -50,6 +53,43 @@ std::vector<std::string> last_words(const runs::Run& run, FileSystem& files) {
   return text ? last_lines(*text) : std::vector<std::string>();
 }
 
+/// What all ranks printed, each line with its rank as mpirun --tag-output writes it.
+std::string ranked_log(const runs::Run& run, FileSystem& files) {
+  std::string all;
+  for (int rank = 0; rank < run.record().world; ++rank) {
+    const auto text =
+        files.read(run.directory() / "logs" / ("rank-" + std::to_string(rank) + ".log"));
+    if (!text) continue;
+    for (std::size_t start = 0; start < text->size();) {
+      const std::size_t end = std::min(text->find('\n', start), text->size());
+      const std::string_view line = std::string_view(*text).substr(start, end - start);
+      if (!line.starts_with(runs::ProcessLines::kStart) &&
+          !line.starts_with(runs::ProcessLines::kEnd))
+        all += fmt::format("[1,{}]<stdout>:{}\n", rank, line);
+      start = end + 1;
+    }
+  }
+  return all;
+}
+
+/// Both in one, of two checks with the same name the worse.
+Verdict joined(const Verdict& run, const Verdict& bench) {
+  Verdict all;
+  const auto worse = [](const Verdict& other, const Check& check) {
+    return std::any_of(other.checks().begin(), other.checks().end(), [&](const Check& one) {
+      return one.name == check.name && one.outcome > check.outcome;
+    });
+  };
+  for (const Check& check : run.checks())
+    if (!worse(bench, check)) all.add(check);
+  for (const Check& check : bench.checks()) {
+    const bool told = std::any_of(all.checks().begin(), all.checks().end(),
+                                  [&](const Check& one) { return one.name == check.name; });
+    if (!told) all.add(check);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::optional<runs::RunState> state_of(const runs::LauncherResult& launched) {
@@ -75,7 +115,7 @@ ExitCode exit_code_of(const runs::LauncherResult& launched, Outcome outcome) {
 }
 
 RunOutcome collect(const Prepared& prepared, const runs::LauncherResult& launched, runs::Run& run,
-                   const Redactor& redactor, const Seams& seams) {
+                   const Redactor& redactor, const Seams& seams, const BenchJudge& bench_judge) {
   RunOutcome outcome;
   const auto give_up = [&](const Findings& findings) {
     outcome.refusal = Refusal{findings, kExitInternal};
@@ -94,6 +134,16 @@ RunOutcome collect(const Prepared& prepared, const runs::LauncherResult& launche
   outcome.verdict = runs::judge(
       foreign ? foreign_expectations(prepared.resolved) : expectations(prepared.resolved.values),
       ranks, said);
+  if (prepared.resolved.values.identity.kind == "bench" && bench_judge) {
+    const std::string log = ranked_log(run, seams.files);
+    if (auto written = seams.files.write(run.directory() / "logs/bench.log", log); !written)
+      return give_up(written.findings());
+    const BenchJudgement judged = bench_judge(prepared.resolved.values, log, "logs/bench.log");
+    outcome.verdict = joined(outcome.verdict, judged.verdict);
+    if (auto written = seams.files.write(run.directory() / "bench.json", json_text(judged.record));
+        !written)
+      return give_up(written.findings());
+  }
   if (auto written = runs::write_evidence(run.directory(), ranks); !written)
     return give_up(written.findings());
   if (auto finished = run.finish(outcome.verdict, said.exit_code, state_of(said), said.detail);

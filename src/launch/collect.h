@@ -17,8 +17,10 @@ std::optional<runs::RunState> state_of(const runs::LauncherResult& launched);
 /// its input, else by the verdict.
 ExitCode exit_code_of(const runs::LauncherResult& launched, Outcome outcome);
 
-/// Judges the run and closes its record. `redactor` knows what no record may hold.
+/// Judges the run and closes its record. `redactor` knows what no record may hold. `bench_judge`
+/// judges what cases of kind bench have printed, all ranks' lines in logs/bench.log.
 RunOutcome collect(const Prepared& prepared, const runs::LauncherResult& launched, runs::Run& run,
-                   const Redactor& redactor, const Seams& seams);
+                   const Redactor& redactor, const Seams& seams,
+                   const BenchJudge& bench_judge = {});
 
 }  // namespace muster::launch

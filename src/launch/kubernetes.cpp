@@ -92,6 +92,12 @@ Endpoint kubernetes_endpoint(const catalog::Case& values, const std::string& obj
   } else if (object == "JobSet" || object == "TrainJob") {
     endpoint.node_rank = shell("$JOB_COMPLETION_INDEX");
     endpoint.host = literal(fmt::format("{0}-node-0-0.{0}", object_name));
+  } else if (object == "MPIJob") {
+    std::string hosts;
+    for (int node = 0; node < values.topology.nodes; ++node)
+      hosts += fmt::format("{0}{1}-worker-{2}.{1}", node == 0 ? "" : " ", object_name, node);
+    endpoint.host = literal(fmt::format("{0}-worker-0.{0}", object_name));
+    endpoint.hosts = literal(hosts);
   } else if (object == "LeaderWorkerSet") {
     endpoint.node_rank = shell("$LWS_WORKER_INDEX");
     endpoint.host = shell("$LWS_LEADER_ADDRESS");

@@ -231,6 +231,22 @@ std::vector<std::string> wait_for_nodes(const std::string& list, double limit) {
   };
 }
 
+std::vector<std::string> wait_for_ssh(const std::string& list, double limit) {
+  return {
+      fmt::format("for node in {}; do", list),
+      "  until ssh -o BatchMode=yes -o ConnectTimeout=5 -o StrictHostKeyChecking=no \"$node\" "
+      "true; do",
+      "    if [ \"$(date +%s)\" -ge \"$end\" ]; then",
+      fmt::format("      echo \"$node: no ssh within {} s\" >&2",
+                  static_cast<long>(std::ceil(limit))),
+      fmt::format("      exit {}", kNodeMissing),
+      "    fi",
+      "    sleep 2",
+      "  done",
+      "done",
+  };
+}
+
 std::string node_started(const KubeSite& site, const std::string& rank) {
   return fmt::format("echo \"{}{} of {} started, {} processes, on $(uname -n)\"", kNodeStarted,
                      rank, site.workload.nodes, site.workload.processes);

@@ -83,6 +83,10 @@ Node container_command(const std::vector<Word>& words, const std::vector<std::st
 /// container with exit code 124, saying who is missing. `list` is shell that prints the names.
 std::vector<std::string> wait_for_nodes(const std::string& list, double limit);
 
+/// The same until the ssh server of each answers; `end` and `list` are as wait_for_nodes leaves
+/// them. A pod has a name before its server runs.
+std::vector<std::string> wait_for_ssh(const std::string& list, double limit);
+
 /// The label that every object of a run has, with the run's id, and the one that all its pods have,
 /// with the name of its main object.
 inline constexpr const char* kRunLabel = "muster-run";

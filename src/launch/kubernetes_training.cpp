@@ -138,8 +138,10 @@ std::vector<Node> mpi_job(const KubeSite& site) {
   launcher.resources = {};
   launcher.resources.cpu = 2;
   launcher.resources.memory = std::int64_t{4} << 30;
-  launcher.before =
-      wait_for_nodes("$(cut -d' ' -f1 /etc/mpi/hostfile)", site.workload.start_timeout);
+  const std::string hosts = "$(cut -d' ' -f1 /etc/mpi/hostfile)";
+  launcher.before = wait_for_nodes(hosts, site.workload.start_timeout);
+  const auto answers = wait_for_ssh(hosts, site.workload.start_timeout);
+  launcher.before.insert(launcher.before.end(), answers.begin(), answers.end());
   KubePart worker = main_part(site, "worker");
   worker.app = "worker";
   worker.command.clear();  // of the operator's choice: sshd

@@ -237,9 +237,21 @@ class Launcher {
   }
 
   std::vector<Word> mpirun() const {
-    Words words = {"mpirun"};
+    Words words = {};
+    // By its path, so that it finds the rest of its own installation on the other nodes too.
+    words.add(endpoint_.hosts.text.empty() ? Word{"mpirun", false}
+                                           : Word{"$(command -v mpirun)", true});
     words.add("-np").add(std::to_string(case_.topology.world()));
     words.add("-N").add(processes_).add("--bind-to").add("none");
+    if (endpoint_.hosts.text.empty()) return words.add(program_words(resolved_)).take();
+    // In a container all is root's; what ssh starts there has an environment of its own.
+    words.add("--allow-run-as-root");
+    if (!endpoint_.host_file.text.empty()) words.add("--hostfile").add(endpoint_.host_file);
+    for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) words.add("-x").add(name);
+    words.add("-x").option("MASTER_ADDR", endpoint_.host);
+    words.add("-x").option("MASTER_PORT", port());
+    words.add("-x").option("MUSTER_HOSTS", endpoint_.hosts);
+    for (const std::string& name : endpoint_.variables) words.add("-x").add(name);
     return words.add(program_words(resolved_)).take();
   }
 

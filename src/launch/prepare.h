@@ -3,10 +3,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/file_system.h"
@@ -20,6 +23,16 @@
 #include "launch/render.h"
 
 namespace muster::launch {
+
+/// What the judge of benchmarks says of a log.
+struct BenchJudgement {
+  Verdict verdict;
+  nlohmann::ordered_json record;  ///< what the report draws: {logs, references}
+};
+
+/// Judges `log`, which `file` holds, of a case of kind bench; given by whoever knows how.
+using BenchJudge = std::function<BenchJudgement(const catalog::Case& values, const std::string& log,
+                                                const std::string& file)>;
 
 struct RunRequest {
   std::string case_name;
@@ -39,6 +52,7 @@ struct RunRequest {
   double comm_timeout = 0;  ///< seconds, where the case does not say; 0: the catalog's default
   std::vector<std::string> command;                ///< muster's own argv, for the record
   std::map<std::string, std::string> environment;  ///< this process's
+  BenchJudge bench_judge;                          ///< of cases of kind bench
 };
 
 struct Seams {

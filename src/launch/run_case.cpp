@@ -239,7 +239,7 @@ RunOutcome run_case(const RunRequest& request, const Prepared& prepared, const S
   if (!evidence) return abandon(evidence.error(), kExitInternal);
   const runs::LauncherResult launched =
       follow_run(request, prepared, plan->rendered, *run, seams, observer);
-  return collect(prepared, launched, *run, redactor, seams);
+  return collect(prepared, launched, *run, redactor, seams, request.bench_judge);
 }
 
 }  // namespace muster::launch

@@ -280,6 +280,7 @@ class SlurmScript {
       text += "\n# The first node is the one where the others meet.\n" + slurm_hosts();
       text +=
           fmt::format("export MASTER_ADDR=${{hosts[0]}} MASTER_PORT={}\n", values_.rendezvous.port);
+      if (values_.launcher == "mpirun") text += "export MUSTER_HOSTS=\"${hosts[*]}\"\n";
     }
     return text;
   }

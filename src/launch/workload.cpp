@@ -313,6 +313,10 @@ class Planner {
           e.nodes = {"1", false};
           e.node_rank = {"0", false};
           e.host = {"127.0.0.1", false};
+          if (case_.launcher == "mpirun") e.hosts = e.host;
+        } else if (case_.launcher == "mpirun") {
+          e.hosts = {"$MUSTER_HOSTS", true};
+          e.host_file = {"/tmp/muster-hosts", false};
         }
         break;
       case Target::kKubernetes:
@@ -328,11 +332,19 @@ class Planner {
     if (launcher == "hyperpodrun" && target_ != Target::kHyperpodEks)
       wrong("launcher", "launch-launcher", "hyperpodrun is part of HyperPod's operator on EKS",
             "launcher: torchrun");
-    if (launcher == "mpirun" && target_ == Target::kBatch)
+    const bool needs_key = launcher == "mpirun" && target_ == Target::kBatch && workload_.nodes > 1;
+    if (needs_key && case_.targets.batch_ssh_key.empty())
       wrong("launcher", "launch-launcher",
             "mpirun reaches other nodes over ssh, for which a Batch job has no keys",
-            "launcher: torchrun, or srun-rank");
-    auto words = launcher_command(resolved_, endpoint());
+            "targets.batch.ssh_key, the parameter that holds a private key");
+    if (!needs_key && target_ == Target::kBatch && !case_.targets.batch_ssh_key.empty())
+      wrong("targets.batch.ssh_key", "launch-no-effect",
+            "only mpirun on several nodes reaches them over ssh",
+            "leave targets.batch.ssh_key out");
+    Endpoint place = endpoint();
+    for (const auto& variable : workload_.environment) place.variables.push_back(variable.first);
+    for (const SecretVariable& secret : workload_.secrets) place.variables.push_back(secret.env);
+    auto words = launcher_command(resolved_, place);
     if (!words) {
       findings_.insert(findings_.end(), words.findings().begin(), words.findings().end());
       return;

@@ -32,6 +32,9 @@ struct Endpoint {
   Word node_rank;  ///< of the node on which the command runs; empty where nobody must say
   Word host;       ///< of node 0; empty where the target's operator sets it (PET_*, MASTER_ADDR)
   Word id;         ///< of the rendezvous
+  Word hosts;  ///< all nodes, a blank between two, where a launcher must be told them; else empty
+  Word host_file;                      ///< their names for mpirun; empty: it knows them
+  std::vector<std::string> variables;  ///< that processes on other nodes must be handed
   int port = 29500;
 };
 

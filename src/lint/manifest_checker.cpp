@@ -25,14 +25,17 @@ bool claims(const Source& source) {
 }
 
 // Files of the project that a case names: its Dockerfile, from its own folder; a script that is not
-// absolute in the image, from the project's or its own.
-void check_files(const Source& source, const Node& manifest, Findings& findings) {
+// absolute in the image, from the project's or its own. mpirun starts any program, and looks for a
+// plain name in PATH.
+void check_files(const Source& source, const Node& manifest, bool any_program, Findings& findings) {
   const auto folder = source.path.parent_path();
   const auto missing = [&](const char* key, const std::vector<std::filesystem::path>& from) {
     const Node* node = node_at(manifest, key);
     if (!node || !node->is_scalar()) return;
     const std::filesystem::path named(node->text());
     if (named.empty() || named.is_absolute() || node->text().find('$') != std::string::npos) return;
+    const bool is_plain = !named.has_parent_path() && !named.has_extension();
+    if (any_program && is_plain && key == std::string("entrypoint.script")) return;
     for (const auto& base : from) {
       if (source.files->exists((base / named).lexically_normal())) return;
     }
@@ -45,7 +48,7 @@ void check_files(const Source& source, const Node& manifest, Findings& findings)
   const Node* profiles = node_at(manifest, "profiles");
   if (!profiles || !profiles->is_mapping()) return;
   for (const Node::Entry& profile : profiles->entries()) {
-    if (profile.value.is_mapping()) check_files(source, profile.value, findings);
+    if (profile.value.is_mapping()) check_files(source, profile.value, any_program, findings);
   }
 }
 
@@ -98,7 +101,8 @@ Findings check(const Source& source, const facts::Facts& known, bool& unreadable
   const std::string name = catalog::case_name_of(source.path, source.root);
   Findings findings = catalog::check_manifest(*document, name, known);
   if (!document->is_mapping() || has_errors(findings)) return findings;
-  if (source.files) check_files(source, *document, findings);
+  if (source.files)
+    check_files(source, *document, text_at(*document, "launcher") == "mpirun", findings);
   if (text_at(*document, "kind") == "Case") check_environment(*document, name, known, findings);
   return findings;
 }

@@ -264,7 +264,8 @@ bool SbatchSubject::in_catalog() const {
   const auto relative = fs::absolute(source.path)
                             .lexically_normal()
                             .lexically_relative(fs::absolute(source.root).lexically_normal());
-  return !relative.empty() && *relative.begin() == "test_cases";
+  return !relative.empty() &&
+         (*relative.begin() == "test_cases" || *relative.begin() == "micro-benchmarks");
 }
 
 Findings check_directives(const SbatchSubject& subject) {

@@ -34,7 +34,8 @@ struct SbatchSubject {
   const facts::Facts& known;
 
   Position place(std::size_t at) const;
-  bool in_catalog() const;  ///< below test_cases/: made for every cluster, so for none
+  bool in_catalog()
+      const;  ///< below test_cases/ or micro-benchmarks/: made for every cluster, so for none
 };
 
 Findings check_directives(const SbatchSubject& subject);  ///< the lines that sbatch reads

@@ -25,6 +25,9 @@ struct Expectations {
   /// no log says is left out unless something is asked of it.
   bool from_log = false;
 
+  /// The program measures something else than training: whether it has steps is not asked.
+  bool steps_told = true;
+
   /// Only the process that places the others leaves a log (Ray's driver): `world` is 1, and whether
   /// the others joined is not asked.
   bool driver_only = false;

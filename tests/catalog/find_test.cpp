@@ -67,6 +67,25 @@ TEST_F(FindCase, AProjectWithoutCasesSaysSo) {
   EXPECT_TRUE(entries->empty());
 }
 
+TEST_F(FindCase, MicroBenchmarksAreCasesUnderTheirPath) {
+  add("training/native/llama/tiny", true);
+  const std::string name = "micro-benchmarks/nccl-tests/all-reduce";
+  const std::string file = "/p/" + name + "/case.yaml";
+  ASSERT_TRUE(files_.write(file, manifest(name, true)).ok());
+  EXPECT_EQ(found(name), file);
+  EXPECT_EQ(found("micro-benchmarks/nccl-tests"), file);
+  EXPECT_EQ(found("test_cases/training/native/llama"),
+            "/p/test_cases/training/native/llama/tiny/case.yaml");
+  EXPECT_NE(found("nccl-tests/all-reduce").find("unknown case"), std::string::npos);
+  EXPECT_EQ(case_name_of(file, "/p"), name);
+  EXPECT_EQ(case_name_of("/p/micro-benchmarks/case.yaml", "/p"), "");
+  const auto entries = list_cases(files_, "/p");
+  ASSERT_TRUE(entries.ok());
+  ASSERT_EQ(entries->size(), 2u);
+  EXPECT_EQ((*entries)[0].name, name);
+  EXPECT_TRUE((*entries)[0].problems.empty()) << to_string((*entries)[0].problems[0]);
+}
+
 TEST_F(FindCase, ABrokenManifestIsListedWithItsProblems) {
   add("training/native/llama/tiny", true);
   ASSERT_TRUE(files_.write("/p/test_cases/training/native/llama/bad/case.yaml", "a: [\n").ok());

@@ -117,11 +117,39 @@ TEST(Batch, RefusesWhatItDoesNotTake) {
         {{"expect.timeout", "30s"}},
         {{"topology.instance_type", "null"}, {"env.profile", "none"}},
         {{"launcher", "mpirun"}, {"rendezvous.backend", "null"}},
+        {{"targets.batch.ssh_key", "/mpi/key"}},
         {{"env.set", "{A: \"${HOME}\"}"}}}) {
     const auto rendered = render(overrides, Target::kBatch);
     ASSERT_FALSE(rendered.ok()) << overrides.front().first;
     EXPECT_FALSE(rendered.findings().front().where.file.empty());
   }
+}
+
+TEST(Batch, MpirunReachesTheOtherNodesWithASecretKey) {
+  const std::vector<Override> mpi = {{"launcher", "mpirun"},
+                                     {"rendezvous.backend", "null"},
+                                     {"targets.batch.ssh_key", "/mpi/key"}};
+  const auto rendered = render(mpi, Target::kBatch);
+  ASSERT_TRUE(rendered.ok()) << to_string(rendered.findings().front());
+  const auto definition = nlohmann::json::parse(rendered->files.front().content);
+  const auto& container = definition["nodeProperties"]["nodeRangeProperties"][0]["container"];
+  bool named = false;
+  for (const auto& secret : container["secrets"])
+    named |= secret["name"] == "MUSTER_SSH_KEY" && secret["valueFrom"] == "/mpi/key";
+  EXPECT_TRUE(named);
+  const std::string script = container["command"][2];
+  EXPECT_NE(script.find("--hostfile /tmp/muster-hosts"), std::string::npos);
+  EXPECT_NE(script.find("StrictHostKeyChecking yes"), std::string::npos);
+  EXPECT_NE(script.find("no ssh within 600 s"), std::string::npos);
+  EXPECT_NE(script.find("-x HF_TOKEN"), std::string::npos);
+  // One node needs no other, and no key.
+  auto alone = mpi;
+  alone.pop_back();
+  alone.push_back({"topology.nodes", "1"});
+  const auto single = render(alone, Target::kBatch);
+  ASSERT_TRUE(single.ok()) << to_string(single.findings().front());
+  EXPECT_EQ(single->files.front().content.find("ssh"), std::string::npos);
+  EXPECT_NE(single->files.front().content.find("--allow-run-as-root"), std::string::npos);
 }
 
 TEST(Gather, EveryNodeLearnsAllAddresses) {

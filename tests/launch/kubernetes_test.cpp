@@ -85,6 +85,15 @@ TEST(Kubernetes, AJobIsBoundedAndItsMissingNodeNamed) {
   EXPECT_NE(hyperpod.find("startupDeadlineSeconds: 600"), std::string::npos);
 }
 
+TEST(Kubernetes, AnMpiJobHandsItsEnvironmentToTheRanks) {
+  const std::string text = good(render(object("MPIJob")))[0].content;
+  for (const char* part :
+       {"-x PATH", "-x LD_LIBRARY_PATH", "-x HF_TOKEN", "-x HF_HUB_ETAG_TIMEOUT",
+        "-x MASTER_ADDR=demo-tiny-worker-0.demo-tiny", "demo-tiny-worker-3.demo-tiny'",
+        "--allow-run-as-root", "no ssh within 600 s"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+}
+
 TEST(Kubernetes, AFixedWorldHasAMasterAnElasticOneHasNot) {
   const Node fixed = objects(good(render({}))).front();
   EXPECT_EQ(integer_at(fixed, "spec.pytorchReplicaSpecs.Master.replicas"), 1);

@@ -39,10 +39,15 @@ def dry_run(cluster, paths):
     return cluster.kubectl('apply', '--dry-run=server', '--validate=strict', *words, check=False)
 
 
+def catalog():
+    """All YAML files below the folders of cases."""
+    return sorted(p for folder in ('test_cases', 'micro-benchmarks') for p in (ROOT / folder).rglob('*.yaml'))
+
+
 def committed(cluster, ours):
     counts, unvalidated = Counter(), Counter()
     for target in ('kubernetes', 'hyperpod-eks'):
-        paths = sorted(p for p in (ROOT / 'test_cases').rglob('*.yaml') if p.parent.name == target)
+        paths = [p for p in catalog() if p.parent.name == target]
         asked = Counter(d['kind'] for path in paths for d in documents(path))
         answer = dry_run(cluster, paths)
         taken = answer.stdout.count('(server dry run)')
@@ -61,7 +66,7 @@ def committed(cluster, ours):
                         expect(answer.returncode == 0, 'the server takes the pod in %s' % path, answer.stderr)
     # A judge that takes any key judges nothing.
     seen = set()
-    for path in sorted((ROOT / 'test_cases').rglob('*.yaml')):
+    for path in catalog():
         if path.parent.name not in ('kubernetes', 'hyperpod-eks'):
             continue
         for document in documents(path):

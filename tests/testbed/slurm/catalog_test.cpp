@@ -24,9 +24,11 @@ using muster::testing::text_of;
 
 std::vector<std::string> scripts() {
   std::vector<std::string> found;
-  const fs::path catalog = muster::testing::source_dir() / "test_cases";
-  for (const auto& entry : fs::recursive_directory_iterator(catalog)) {
-    if (entry.path().extension() == ".sbatch") found.push_back(entry.path().string());
+  for (const char* catalog : {"test_cases", "micro-benchmarks"}) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(muster::testing::source_dir() / catalog)) {
+      if (entry.path().extension() == ".sbatch") found.push_back(entry.path().string());
+    }
   }
   std::sort(found.begin(), found.end());
   return found;
