@@ -63,7 +63,7 @@ class Judge:
 
 def ours(judge, rendered):
     """Every object of ours is taken by the server, and by its operator."""
-    paths = [p for p in sorted((ROOT / 'test_cases').rglob('*.yaml')) if p.parent.name in ('kubernetes', 'hyperpod-eks')]
+    paths = [p for folder in ('test_cases', 'micro-benchmarks') for p in sorted((ROOT / folder).rglob('*.yaml')) if p.parent.name in ('kubernetes', 'hyperpod-eks')]
     paths += sorted(rendered.glob('*.yaml'))
     objects, refused = judge.taken(paths)
     asked = sum(len(documents(path)) for path in paths)
