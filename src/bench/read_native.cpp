@@ -96,9 +96,9 @@ bool NativeReader::take_row(const LogLine& line, LogBuilder& builder) {
   const auto words = words_of(line.text);
   if (words.empty()) return false;
   constexpr std::size_t kExpertCells = 11, kOneSidedCells = 6;
-  const bool row = expert_ ? words[0] == "dispatch" || words[0] == "combine" ||
-                                 words[0] == "alltoallv"
-                           : whole(words[0]).has_value();
+  const bool row = expert_
+                       ? words[0] == "dispatch" || words[0] == "combine" || words[0] == "alltoallv"
+                       : whole(words[0]).has_value();
   if (run.ended || !row) return false;
   if (words.size() != (expert_ ? kExpertCells : kOneSidedCells)) {
     builder.unread(line, "a row that is cut off");
@@ -131,10 +131,10 @@ bool NativeReader::take_row(const LogLine& line, LogBuilder& builder) {
     return true;
   }
   if (record.wrong.value_or(0) > 0)
-    run.wrong.push_back({line.number, fmt::format("{} {}: {:g} wrong values", record.operation,
-                                                  expert_ ? record.variant
-                                                          : fmt::format("{} B", *record.size),
-                                                  *record.wrong)});
+    run.wrong.push_back(
+        {line.number,
+         fmt::format("{} {}: {:g} wrong values", record.operation,
+                     expert_ ? record.variant : fmt::format("{} B", *record.size), *record.wrong)});
   run.records.push_back(std::move(record));
   return true;
 }

@@ -204,6 +204,19 @@ KubePod pod_of(const json& item) {
   return pod;
 }
 
+// Of a Job its pods; of a JobSet and of a TrainJob their Jobs.
+bool has_active_jobs(const json& status) {
+  if (number_in(status, "active") > 0) return true;
+  for (const char* key : {"replicatedJobsStatus", "jobsStatus"}) {
+    const json& jobs = member_of(status, key);
+    if (!jobs.is_array()) continue;
+    for (const json& job : jobs) {
+      if (number_in(job, "active") > 0) return true;
+    }
+  }
+  return false;
+}
+
 std::size_t count_up(const std::vector<KubePod>& pods) {
   return static_cast<std::size_t>(
       std::count_if(pods.begin(), pods.end(), [](const KubePod& pod) { return pod.up; }));
@@ -222,8 +235,8 @@ Result<KubeObject> parse_kube_object(std::string_view text) {
       text_in(object, "kind") != "RayService")
     return by_ray_state(status);
   if (auto known = by_conditions(status)) return *known;
-  // A Job has no condition while it runs.
-  if (number_in(status, "active") > 0) return KubeObject{"active", {}, {}, KubePhase::kRunning};
+  // A Job has no condition while it runs, nor has what is made of Jobs.
+  if (has_active_jobs(status)) return KubeObject{"active", {}, {}, KubePhase::kRunning};
   return KubeObject{};
 }
 

@@ -98,22 +98,24 @@ void mpi_job(const Node& object, RuleFindings& found) {
 void train_job(const Node& object, RuleFindings& found) {
   if (const Node* reference = node_at(object, "spec.runtimeRef")) {
     const std::string group = text_at(*reference, "apiGroup"), kind = text_at(*reference, "kind");
-    const bool known = kind.empty() || kind == "TrainingRuntime" || kind == "ClusterTrainingRuntime";
+    const bool known =
+        kind.empty() || kind == "TrainingRuntime" || kind == "ClusterTrainingRuntime";
     if (!known || (!group.empty() && group != kTrainer))
-      found.wrong(*reference, kReferenceRule,
-                  fmt::format("no runtime is a {} of {}", kind.empty() ? "ClusterTrainingRuntime" : kind,
-                              group.empty() ? kTrainer : group),
-                  "kind: ClusterTrainingRuntime or TrainingRuntime, of trainer.kubeflow.org");
+      found.wrong(
+          *reference, kReferenceRule,
+          fmt::format("no runtime is a {} of {}", kind.empty() ? "ClusterTrainingRuntime" : kind,
+                      group.empty() ? kTrainer : group),
+          "kind: ClusterTrainingRuntime or TrainingRuntime, of trainer.kubeflow.org");
   }
   const Node* processes = node_at(object, "spec.trainer.numProcPerNode");
   if (processes && !processes->as_int()) {
     const std::string& text = processes->text();
     if (text != "auto" && text != "cpu" && text != "gpu")
-      found.wrong(*processes, "kubernetes-choice",
-                  fmt::format("numProcPerNode is \"{}\"", text), "a number, auto, cpu or gpu");
+      found.wrong(*processes, "kubernetes-choice", fmt::format("numProcPerNode is \"{}\"", text),
+                  "a number, auto, cpu or gpu");
   }
-  static const std::set<std::string> kReserved = {"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK",
-                                                  "PET_MASTER_ADDR", "PET_MASTER_PORT"};
+  static const std::set<std::string> kReserved = {
+      "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"};
   for (const Node& variable : items_at(object, "spec.trainer.env")) {
     const std::string name = text_at(variable, "name");
     if (kReserved.count(name) > 0)
@@ -132,7 +134,8 @@ void train_job(const Node& object, RuleFindings& found) {
     for (const Node& target : items_at(part, "targetJobs")) {
       const std::string name = text_at(target, "name");
       if (!targets.insert(name).second)
-        found.wrong(target, kReferenceRule, fmt::format("the pods of {} are overridden twice", name));
+        found.wrong(target, kReferenceRule,
+                    fmt::format("the pods of {} are overridden twice", name));
     }
   }
 }

@@ -84,8 +84,8 @@ class ClusterRules {
       for (const char* parameter : {"num-cpus", "num-gpus", "memory", "resources"}) {
         if (const Node* value = start_parameter(group, parameter))
           found_.wrong(*value, kRay,
-                       fmt::format("the resources of {} are told twice, by {} and by resources", name,
-                                   parameter));
+                       fmt::format("the resources of {} are told twice, by {} and by resources",
+                                   name, parameter));
       }
     }
     const Node* parameters = node_at(group, "rayStartParams");
@@ -113,7 +113,8 @@ class ClusterRules {
                    "leave the annotation out");
     const auto instead = [&](const Node* found, const char* what, const char* field) {
       if (found)
-        found_.wrong(*found, kRay, fmt::format("{} has its place in gcsFaultToleranceOptions", what),
+        found_.wrong(*found, kRay,
+                     fmt::format("{} has its place in gcsFaultToleranceOptions", what),
                      fmt::format("gcsFaultToleranceOptions.{}", field));
     };
     if (set || (asked != "true" && asked != "True"))
@@ -150,7 +151,8 @@ class ClusterRules {
     const Node* policy = node_at(group, "template.spec.restartPolicy");
     if (policy && policy->text() != "Never")
       found_.wrong(*policy, "kubernetes-restart-policy",
-                   "the autoscaler's second version starts pods anew itself", "restartPolicy: Never");
+                   "the autoscaler's second version starts pods anew itself",
+                   "restartPolicy: Never");
   }
 
   const Node& object_;
@@ -184,7 +186,8 @@ void check_job(const Node& object, RuleFindings& found) {
   const Node* cluster = node_at(*spec, "rayClusterSpec");
   if (selector.empty()) {
     if (cluster == nullptr)
-      found.wrong(*spec, kRay, "the job has no cluster to run on", "rayClusterSpec or clusterSelector");
+      found.wrong(*spec, kRay, "the job has no cluster to run on",
+                  "rayClusterSpec or clusterSelector");
   } else {
     const Node& chosen = *spec->find("clusterSelector");
     if (suspend) found.wrong(*suspend, kRay, "a job on another's cluster can't be suspended");

@@ -60,7 +60,9 @@ class JobSetRules {
   }
 
  private:
-  static std::int64_t replicas_of(const Node& job) { return integer_at(job, "replicas").value_or(1); }
+  static std::int64_t replicas_of(const Node& job) {
+    return integer_at(job, "replicas").value_or(1);
+  }
 
   // The longest names that the controller makes, one finding for the set.
   void names() {
@@ -73,9 +75,10 @@ class JobSetRules {
       const bool indexed = text_at(job, "template.spec.completionMode") != "NonIndexed";
       if (indexed && completions) made += fmt::format("-{}-xxxxx", *completions - 1);
       if (made.size() <= 63) continue;
-      found_.wrong(*name, "kubernetes-name",
-                   fmt::format("a pod would be called \"{}\", with {} characters", made, made.size()),
-                   "at most 63: a shorter name of the JobSet or of its job");
+      found_.wrong(
+          *name, "kubernetes-name",
+          fmt::format("a pod would be called \"{}\", with {} characters", made, made.size()),
+          "at most 63: a shorter name of the JobSet or of its job");
       return;
     }
   }
@@ -86,7 +89,8 @@ class JobSetRules {
       const std::string name = text_at(job, "name");
       before.insert(name);
       if (too_many(replicas_of(job), integer_at(job, "template.spec.parallelism").value_or(1)))
-        found_.wrong(job, kRangeRule, fmt::format("replicas times parallelism of {} exceed {}", name, kMost));
+        found_.wrong(job, kRangeRule,
+                     fmt::format("replicas times parallelism of {} exceed {}", name, kMost));
       for (const Node& other : items_at(job, "dependsOn")) {
         if (before.count(text_at(other, "name")) == 0)
           found_.wrong(other, kReferenceRule,
@@ -115,7 +119,8 @@ class JobSetRules {
                      fmt::format("\"{}\" is no name of a failure policy's rule", name->text()),
                      "letters, digits, _ , : without a dash, first a letter");
       if (!names.insert(name->text()).second)
-        found_.wrong(*name, kReferenceRule, fmt::format("two rules are called \"{}\"", name->text()));
+        found_.wrong(*name, kReferenceRule,
+                     fmt::format("two rules are called \"{}\"", name->text()));
     }
   }
 
@@ -132,8 +137,9 @@ class JobSetRules {
     const auto within = [&](const char* key, std::int64_t count, const char* what) {
       const std::int64_t index = integer_at(*chosen, key).value_or(0);
       if (index < 0 || index >= count)
-        found_.wrong(*chosen, kReferenceRule,
-                     fmt::format("{} {} of {} does not exist: there are {}", what, index, name, count));
+        found_.wrong(
+            *chosen, kReferenceRule,
+            fmt::format("{} {} of {} does not exist: there are {}", what, index, name, count));
     };
     within("jobIndex", replicas_of(job), "job");
     const auto completions = integer_at(job, "template.spec.completions");
@@ -154,7 +160,9 @@ class JobSetRules {
 class LeaderWorkerSetRules {
  public:
   LeaderWorkerSetRules(const Node& object, RuleFindings& found)
-      : object_(object), found_(found), replicas_(integer_at(object, "spec.replicas").value_or(1)) {}
+      : object_(object),
+        found_(found),
+        replicas_(integer_at(object, "spec.replicas").value_or(1)) {}
 
   void check() {
     found_.at_least(object_, "spec.replicas", 0);
@@ -202,7 +210,8 @@ class LeaderWorkerSetRules {
     const auto unavailable = share(*rolling, "maxUnavailable", 1, false);
     const auto surge = share(*rolling, "maxSurge", 0, true);
     if (unavailable == 0 && surge == 0 && replicas_ != 0)
-      found_.wrong(*rolling, kRangeRule, "nothing may be missing and nothing added: no update gets on",
+      found_.wrong(*rolling, kRangeRule,
+                   "nothing may be missing and nothing added: no update gets on",
                    "maxUnavailable: 1");
   }
 

@@ -74,8 +74,8 @@ int run_experts(const ExpertSettings& settings) {
 
 void add_experts(CLI::App& app, int& exit_code) {
   const auto settings = std::make_shared<ExpertSettings>();
-  CLI::App* sub =
-      app.add_subcommand("ep", "Measure dispatch and combine of expert parallelism, as DeepEP does");
+  CLI::App* sub = app.add_subcommand(
+      "ep", "Measure dispatch and combine of expert parallelism, as DeepEP does");
   add_options(*sub, *settings);
   sub->callback([=, &exit_code] { exit_code = run_experts(*settings); });
 }

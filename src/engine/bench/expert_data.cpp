@@ -14,7 +14,9 @@ namespace {
 constexpr int kLargest = 7;
 constexpr float kFp8Most = 448;
 
-std::size_t width(const ExpertShape& shape) { return static_cast<std::size_t>(shape.hidden); }
+std::size_t width(const ExpertShape& shape) {
+  return static_cast<std::size_t>(shape.hidden);
+}
 
 /// One token's values: integer(c) * 2^power(c / 128).
 class Values {
@@ -24,16 +26,14 @@ class Values {
                     static_cast<std::uint64_t>(token))) {}
 
   int integer(std::size_t channel) const {
-    auto bits = static_cast<std::uint32_t>(random_) +
-                static_cast<std::uint32_t>(channel) * 0x9e3779b1U;
+    auto bits =
+        static_cast<std::uint32_t>(random_) + static_cast<std::uint32_t>(channel) * 0x9e3779b1U;
     bits = (bits ^ (bits >> 15)) * 0x85ebca6bU;
     const int value = std::min(static_cast<int>(bits >> 28), 2 * kLargest) - kLargest;
     if (channel % kScaleBlock != 0) return value;
     return value < 0 ? -kLargest : kLargest;
   }
-  int power(std::size_t block) const {
-    return static_cast<int>(scramble(random_ + block) >> 62);
-  }
+  int power(std::size_t block) const { return static_cast<int>(scramble(random_ + block) >> 62); }
   float factor(std::size_t block) const { return static_cast<float>(1 << power(block)); }
 
  private:
@@ -147,9 +147,9 @@ void apply_experts(const ExpertShape& shape, int first, int last, const std::byt
   const RowForm form = normal_row(shape);
   std::vector<float> values(width(shape));
   decode(shape, row, row + form.scales_at(), values.data());
-  const float sum = weighted(reinterpret_cast<const std::int32_t*>(row + form.experts_at()),
-                             reinterpret_cast<const float*>(row + form.weights_at()), form.choices,
-                             first, last);
+  const float sum =
+      weighted(reinterpret_cast<const std::int32_t*>(row + form.experts_at()),
+               reinterpret_cast<const float*>(row + form.weights_at()), form.choices, first, last);
   for (std::size_t c = 0; c < values.size(); ++c) out[c] = float_to_bf16(values[c] * sum);
 }
 
@@ -199,9 +199,8 @@ std::size_t wrong_in_token(const ExpertShape& shape, const Routing& routing, uns
   auto* values = reinterpret_cast<std::uint16_t*>(scratch.data());
   make_token(shape, seed, rank, token, values);
   const int* experts = routing.experts_of(token);
-  const float sum =
-      weighted(experts, routing.weights_of(token), static_cast<std::size_t>(routing.top_k), 0,
-               shape.experts);
+  const float sum = weighted(experts, routing.weights_of(token),
+                             static_cast<std::size_t>(routing.top_k), 0, shape.experts);
   const auto valid = std::count_if(experts, experts + routing.top_k, [](int e) { return e >= 0; });
   std::size_t wrong = 0;
   for (std::size_t c = 0; c < width(shape); ++c) {

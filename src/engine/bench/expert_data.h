@@ -15,8 +15,8 @@
 
 namespace muster::measure {
 
-constexpr int kScaleBlock = 128;   ///< channels that share an FP8 scale
-constexpr int kExactChoices = 9;   ///< experts a token up to which all sums are exact in bf16
+constexpr int kScaleBlock = 128;  ///< channels that share an FP8 scale
+constexpr int kExactChoices = 9;  ///< experts a token up to which all sums are exact in bf16
 
 /// How a row lies in memory: payload, scales of FP8, experts (int32), weights (float32). In the
 /// low-latency form a header comes first and there are no experts and weights.

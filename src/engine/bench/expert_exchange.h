@@ -31,7 +31,6 @@ class ExpertExchange {
   virtual const std::uint16_t* combined(int token) const = 0;
 };
 
-
 /// Throws Unsupported when the nodes have unlike numbers of ranks.
 std::unique_ptr<ExpertExchange> make_normal_exchange(const ExpertPlan& plan,
                                                      const Placement& placement, int rank);

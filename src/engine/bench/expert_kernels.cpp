@@ -66,8 +66,8 @@ MUSTER_BODY cast_body(const std::uint16_t* __restrict row, std::size_t channels,
           std::bit_cast<float>(magnitude) + 16384.0F);  // 2^14: its last bit is worth 2^-9
       // A mask instead of a branch: the loop is to be one of vectors.
       const std::uint32_t is_small = 0U - static_cast<std::uint32_t>(magnitude < (121U << 23));
-      const std::uint32_t code = ((small - std::bit_cast<std::uint32_t>(16384.0F)) & is_small) |
-                                 (normal & ~is_small);
+      const std::uint32_t code =
+          ((small - std::bit_cast<std::uint32_t>(16384.0F)) & is_small) | (normal & ~is_small);
       out[block * kScaleBlock + static_cast<std::size_t>(c)] =
           static_cast<std::uint8_t>(std::min(code, 0x7eU) | (bits >> 31 << 7));
     }

@@ -19,7 +19,9 @@
 namespace muster::measure {
 namespace {
 
-std::size_t size(int value) { return static_cast<std::size_t>(value); }
+std::size_t size(int value) {
+  return static_cast<std::size_t>(value);
+}
 
 constexpr std::size_t kFlag = sizeof(std::uint64_t);
 constexpr int kTurns = 2;
@@ -59,9 +61,9 @@ class RemoteWindow {
 
   void put(const std::byte* data, std::size_t bytes, int rank, std::size_t at) const {
     const int count = static_cast<int>(bytes);
-    check_mpi(MPI_Put(data, count, MPI_BYTE, rank, static_cast<MPI_Aint>(at), count, MPI_BYTE,
-                      window_),
-              "MPI_Put");
+    check_mpi(
+        MPI_Put(data, count, MPI_BYTE, rank, static_cast<MPI_Aint>(at), count, MPI_BYTE, window_),
+        "MPI_Put");
   }
   /// Each flag as a whole: MPI promises that of accumulates, not of puts.
   void raise(const std::vector<std::uint64_t>& flags, int rank, std::size_t at) const {
@@ -159,30 +161,29 @@ class LowLatencyExchange : public ExpertExchange {
   // Places within a rank's memory.
   std::size_t slot(int expert, int source, std::size_t number) const {
     const std::size_t turn = dispatches_ % kTurns;
-    const std::size_t block = (turn * size(shape_.experts_per_rank()) +
-                               size(expert % shape_.experts_per_rank())) *
-                                  size(shape_.ranks) +
-                              size(source);
+    const std::size_t block =
+        (turn * size(shape_.experts_per_rank()) + size(expert % shape_.experts_per_rank())) *
+            size(shape_.ranks) +
+        size(source);
     return plot_.slots + (block * size(shape_.tokens) + number) * row_bytes_;
   }
   /// Of a source its experts' flags lie beside each other.
   std::size_t slot_flag(int source, int local_expert) const {
     const std::size_t turn = dispatches_ % kTurns;
-    return plot_.slot_flags + ((turn * size(shape_.ranks) + size(source)) *
-                                   size(shape_.experts_per_rank()) +
-                               size(local_expert)) *
-                                  kFlag;
+    return plot_.slot_flags +
+           ((turn * size(shape_.ranks) + size(source)) * size(shape_.experts_per_rank()) +
+            size(local_expert)) *
+               kFlag;
   }
   std::size_t result(const SlotHeader& header) const {
     const std::size_t turn = combines_ % kTurns;
-    const std::size_t number = (turn * size(shape_.tokens) + size(header.token)) *
-                                   size(shape_.top_k) +
-                               size(header.choice);
+    const std::size_t number =
+        (turn * size(shape_.tokens) + size(header.token)) * size(shape_.top_k) +
+        size(header.choice);
     return plot_.results + number * hidden_ * sizeof(std::uint16_t);
   }
   std::size_t result_flag(int from) const {
-    return plot_.result_flags +
-           (combines_ % kTurns * size(shape_.ranks) + size(from)) * kFlag;
+    return plot_.result_flags + (combines_ % kTurns * size(shape_.ranks) + size(from)) * kFlag;
   }
 
   static std::atomic_ref<std::uint64_t> flag(std::byte* memory, std::size_t at) {
@@ -205,9 +206,9 @@ class LowLatencyExchange : public ExpertExchange {
       if (expert < 0) continue;
       const int to = shape_.rank_of(expert);
       const std::size_t at = slot(expert, rank_, sent_[size(expert)]++);
-      std::byte* place = is_near(to) ? near(to) + at
-                                     : sending_.get() + (size(token) * size(shape_.top_k) +
-                                                         size(k)) * row_bytes_;
+      std::byte* place =
+          is_near(to) ? near(to) + at
+                      : sending_.get() + (size(token) * size(shape_.top_k) + size(k)) * row_bytes_;
       const SlotHeader header{token, k, {}};
       std::memcpy(place, &header, sizeof header);
       std::memcpy(place + form.header, payload, form.payload + form.scales);
@@ -227,8 +228,8 @@ class LowLatencyExchange : public ExpertExchange {
         continue;
       }
       for (int expert = 0; expert < each; ++expert)
-        flag(near(to), slot_flag(rank_, expert)).store(flags[size(expert)],
-                                                       std::memory_order_release);
+        flag(near(to), slot_flag(rank_, expert))
+            .store(flags[size(expert)], std::memory_order_release);
     }
   }
 
@@ -238,8 +239,7 @@ class LowLatencyExchange : public ExpertExchange {
     for (int source = 0; source < shape_.ranks; ++source) {
       for (int expert = 0; expert < each; ++expert) {
         const std::uint64_t up = await(slot_flag(source, expert), dispatches_ << 32);
-        arrived_[size(expert) * size(shape_.ranks) + size(source)] =
-            static_cast<std::uint32_t>(up);
+        arrived_[size(expert) * size(shape_.ranks) + size(source)] = static_cast<std::uint32_t>(up);
       }
     }
     for (int expert = 0; expert < each; ++expert) {
@@ -301,8 +301,7 @@ class LowLatencyExchange : public ExpertExchange {
       weights.clear();
       for (int k = 0; k < shape_.top_k; ++k) {
         if (routing_.experts_of(token)[k] < 0) continue;
-        rows.push_back(
-            reinterpret_cast<const std::uint16_t*>(own() + result({token, k, {}})));
+        rows.push_back(reinterpret_cast<const std::uint16_t*>(own() + result({token, k, {}})));
         weights.push_back(routing_.weights_of(token)[k]);
       }
       weigh_rows(rows.data(), weights.data(), static_cast<int>(rows.size()), hidden_,

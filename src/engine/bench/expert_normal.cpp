@@ -18,7 +18,9 @@
 namespace muster::measure {
 namespace {
 
-std::size_t size(int value) { return static_cast<std::size_t>(value); }
+std::size_t size(int value) {
+  return static_cast<std::size_t>(value);
+}
 
 /// Every rank as a node of its own.
 Placement alone(int ranks) {
@@ -166,8 +168,8 @@ class NormalExchange : public ExpertExchange {
     std::vector<int> last(size(locals_), -1);
     for (int to = 0; to < locals_; ++to) count(local_, block, to) = 0;
     for (int q = 0; q < row_count; ++q) {
-      const auto* experts = reinterpret_cast<const std::int32_t*>(
-          rows + size(q) * row_bytes_ + form.experts_at());
+      const auto* experts =
+          reinterpret_cast<const std::int32_t*>(rows + size(q) * row_bytes_ + form.experts_at());
       for (std::size_t k = 0; k < form.choices; ++k) {
         if (experts[k] < 0) continue;
         const std::size_t to_rank = size(experts[k] / each);
@@ -204,9 +206,9 @@ class NormalExchange : public ExpertExchange {
       send_at[size(node)] = static_cast<int>(away(node));
       recv_at[size(node)] = static_cast<int>(away(node));
     }
-    check_mpi(MPI_Alltoall(to_node_.data(), 1, MPI_INT, from_node_.data(), 1, MPI_INT,
-                           of_rail_.get()),
-              "MPI_Alltoall");
+    check_mpi(
+        MPI_Alltoall(to_node_.data(), 1, MPI_INT, from_node_.data(), 1, MPI_INT, of_rail_.get()),
+        "MPI_Alltoall");
     std::byte* into = bases_[size(local_)] + plot_.staged;
     if (locals_ == 1) {
       // All of it is this rank's: it lands where it is received.
@@ -305,10 +307,10 @@ class NormalExchange : public ExpertExchange {
                  sums_.get() + (away(node) + size(q)) * hidden_);
       }
     }
-    check_mpi(MPI_Alltoallv(from, from_node_.data(), send_at.data(), sum_type_.get(),
-                            sums_back_.get(), to_node_.data(), recv_at.data(), sum_type_.get(),
-                            of_rail_.get()),
-              "MPI_Alltoallv");
+    check_mpi(
+        MPI_Alltoallv(from, from_node_.data(), send_at.data(), sum_type_.get(), sums_back_.get(),
+                      to_node_.data(), recv_at.data(), sum_type_.get(), of_rail_.get()),
+        "MPI_Alltoallv");
   }
 
   void sum_own() {

@@ -53,7 +53,8 @@ void limit_to_groups(const ExpertShape& shape, std::vector<std::pair<double, int
   std::vector<std::pair<double, int>> left;
   for (int i = 0; i < shape.groups; ++i) {
     const auto first =
-        keys.begin() + static_cast<std::ptrdiff_t>(nodes[static_cast<std::size_t>(i)].second) * each;
+        keys.begin() +
+        static_cast<std::ptrdiff_t>(nodes[static_cast<std::size_t>(i)].second) * each;
     left.insert(left.end(), first, first + each);
   }
   keys = std::move(left);
@@ -71,8 +72,8 @@ std::vector<std::vector<int>> nodes_touched(const ExpertShape& shape, const Rout
     std::vector<int> nodes;
     for (int k = 0; k < routing.top_k; ++k) {
       const int expert = routing.experts_of(token)[k];
-      nodes.push_back(expert < 0 ? -1
-                                 : placement.node_of[static_cast<std::size_t>(shape.rank_of(expert))]);
+      nodes.push_back(
+          expert < 0 ? -1 : placement.node_of[static_cast<std::size_t>(shape.rank_of(expert))]);
     }
     tokens.push_back(std::move(nodes));
   }

@@ -46,10 +46,10 @@ std::vector<Due> due_slots(const ExpertShape& shape, const std::vector<Routing>&
 
 /// The bytes of one rank, as DeepEP counts them.
 struct Account {
-  double rows = 0;   ///< received; of low-latency sent: one for each selection
-  double local = 0;  ///< "NVL": what it receives, by rows
+  double rows = 0;    ///< received; of low-latency sent: one for each selection
+  double local = 0;   ///< "NVL": what it receives, by rows
   double across = 0;  ///< "RDMA": its tokens, once for each node they touch, its own too
-  double slots = 0;  ///< low-latency: its selections
+  double slots = 0;   ///< low-latency: its selections
 };
 Account account_dispatch(const ExpertShape& shape, const std::vector<Routing>& all,
                          const Placement& placement, int rank, bool low_latency);

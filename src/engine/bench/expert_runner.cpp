@@ -14,7 +14,9 @@
 namespace muster::measure {
 namespace {
 
-std::size_t size(int value) { return static_cast<std::size_t>(value); }
+std::size_t size(int value) {
+  return static_cast<std::size_t>(value);
+}
 
 double now() {
   return std::chrono::duration<double, std::micro>(
@@ -317,8 +319,7 @@ double expert_memory(const ExpertPlan& plan, int nodes) {
   const double sum = 2 * hidden;
   // A token takes at most one row of a rank; of a low-latency rank one for each expert it has.
   if (plan.low_latency) {
-    const double slots =
-        tokens * ranks * std::min(shape.top_k, shape.experts_per_rank());
+    const double slots = tokens * ranks * std::min(shape.top_k, shape.experts_per_rank());
     const double row = static_cast<double>(low_latency_row(shape).bytes());
     return 2 * slots * row + slots * sum + 2 * tokens * shape.top_k * (row + sum) +
            (plan.against_alltoallv ? 2 * slots * row : 0);

@@ -44,9 +44,9 @@ void check_numbers(const ExpertSettings& settings, const ExpertShape& shape, Fin
   between("--num-tokens", shape.tokens, 1, 1 << 20);
   between("--hidden", shape.hidden, kBlock, 1 << 17);
   if (shape.hidden % kBlock != 0)
-    findings.push_back(bad("--hidden", fmt::format("{} is no multiple of {}", shape.hidden, kBlock),
-                           fmt::format("a multiple of {}: FP8 has a scale for each {} channels",
-                                       kBlock, kBlock)));
+    findings.push_back(
+        bad("--hidden", fmt::format("{} is no multiple of {}", shape.hidden, kBlock),
+            fmt::format("a multiple of {}: FP8 has a scale for each {} channels", kBlock, kBlock)));
   between("--num-experts", shape.experts, 1, 1 << 16);
   between("--num-topk", shape.top_k, 1, std::min(64, std::max(1, shape.experts)));
   between("--masked", shape.masked, 0, static_cast<long>(shape.tokens) * shape.top_k);
@@ -61,10 +61,10 @@ void check_numbers(const ExpertSettings& settings, const ExpertShape& shape, Fin
 
 void check_ranks(const ExpertShape& shape, Findings& findings) {
   if (shape.experts % shape.ranks != 0)
-    findings.push_back(bad("--num-experts",
-                           fmt::format("{} experts do not spread evenly over {} ranks",
-                                       shape.experts, shape.ranks),
-                           "a multiple of the number of ranks"));
+    findings.push_back(bad(
+        "--num-experts",
+        fmt::format("{} experts do not spread evenly over {} ranks", shape.experts, shape.ranks),
+        "a multiple of the number of ranks"));
   if (shape.groups < 1 || shape.groups > shape.nodes) {
     findings.push_back(bad("--num-topk-groups", fmt::format("{}", shape.groups),
                            fmt::format("1 to {}, the number of nodes", shape.nodes)));
@@ -165,8 +165,8 @@ Placement place(const std::vector<Seat>& seats, int ranks_per_node) {
   for (const Seat& seat : seats) {
     const int part = ranks_per_node > 0 ? seen[seat.host] / ranks_per_node : 0;
     ++seen[seat.host];
-    const auto [node, fresh] = nodes.emplace(std::pair{seat.host, part},
-                                             static_cast<int>(placement.ranks_at.size()));
+    const auto [node, fresh] =
+        nodes.emplace(std::pair{seat.host, part}, static_cast<int>(placement.ranks_at.size()));
     if (fresh) placement.ranks_at.emplace_back();
     std::vector<int>& ranks = placement.ranks_at[static_cast<std::size_t>(node->second)];
     placement.node_of.push_back(node->second);
@@ -203,8 +203,8 @@ Result<ExpertPlan> make_plan(const ExpertSettings& settings, int ranks, int node
   if (settings.path == "alltoallv") {
     plan.path = ExpertPath::kAllToAllV;
     if (settings.low_latency)
-      findings.push_back(bad("--path", "the low-latency form writes into slots",
-                             "hierarchical, or leave it out"));
+      findings.push_back(
+          bad("--path", "the low-latency form writes into slots", "hierarchical, or leave it out"));
   } else if (settings.path != "hierarchical") {
     findings.push_back(
         bad("--path", "no such path: " + settings.path, "hierarchical or alltoallv"));

@@ -21,8 +21,8 @@ namespace muster::measure {
 struct Skew {
   enum class Kind { kUniform, kZipf, kHot };
   Kind kind = Kind::kUniform;
-  double exponent = 1;  ///< zipf: the i-th favourite is picked in proportion to i^-exponent
-  int hot_experts = 1;  ///< hot: so many experts draw …
+  double exponent = 1;     ///< zipf: the i-th favourite is picked in proportion to i^-exponent
+  int hot_experts = 1;     ///< hot: so many experts draw …
   double hot_share = 0.5;  ///< … this share of the picks
 };
 

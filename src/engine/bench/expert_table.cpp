@@ -74,20 +74,21 @@ std::string expert_header(const ExpertPlan& plan, const std::vector<Seat>& seats
   for (const Seat& seat : seats)
     text += fmt::format("#  Rank {:2} Group  0 Pid {:6} on {:>10} device  0 [cpu] {}\n", seat.rank,
                         seat.pid, seat.host, processor);
-  text += fmt::format("#\n#{:>9}  {:>8}  {:>12}  {:>12}  {:>8}  {:>8}  {:>8}  {:>8}  {:>7}  {:>8}  {:>6}\n",
-                      "operation", "type", "variant", "size(B)", "rows", "time(us)", "min(us)",
-                      "max(us)", "slowest", "BW(GB/s)", "#wrong");
+  text += fmt::format(
+      "#\n#{:>9}  {:>8}  {:>12}  {:>12}  {:>8}  {:>8}  {:>8}  {:>8}  {:>7}  {:>8}  {:>6}\n",
+      "operation", "type", "variant", "size(B)", "rows", "time(us)", "min(us)", "max(us)",
+      "slowest", "BW(GB/s)", "#wrong");
   return text;
 }
 
 std::string line(const ExpertRow& row) {
   std::string variant = row.variant;
   std::replace(variant.begin(), variant.end(), ' ', ':');
-  return fmt::format("{:>10}  {:>8}  {:>12}  {:>12.0f}  {:>8.0f}  {:>8}  {:>8}  {:>8}  {:>7}  {:>8.3f}  {:>6}\n",
-                     row.operation, row.type, variant, std::round(row.bytes), std::round(row.rows),
-                     time_text(row.time), time_text(row.fastest), time_text(row.slowest),
-                     row.slowest_rank, rate(row),
-                     row.wrong ? fmt::format("{}", *row.wrong) : "N/A");
+  return fmt::format(
+      "{:>10}  {:>8}  {:>12}  {:>12.0f}  {:>8.0f}  {:>8}  {:>8}  {:>8}  {:>7}  {:>8.3f}  {:>6}\n",
+      row.operation, row.type, variant, std::round(row.bytes), std::round(row.rows),
+      time_text(row.time), time_text(row.fastest), time_text(row.slowest), row.slowest_rank,
+      rate(row), row.wrong ? fmt::format("{}", *row.wrong) : "N/A");
 }
 
 std::string expert_footer(const std::vector<ExpertRow>& rows) {

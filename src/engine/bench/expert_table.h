@@ -17,9 +17,9 @@ struct ExpertRow {
   /// local ("NVL": rows received), across ("RDMA": a token once a node), slots (low-latency),
   /// raw:dispatch, raw:combine (a bare alltoallv of the same bytes), rank:N
   std::string variant;
-  double bytes = 0;  ///< of a rank, the mean over ranks
-  double rows = 0;   ///< the same
-  double time = 0;   ///< microseconds: the mean over ranks of their median iteration
+  double bytes = 0;                 ///< of a rank, the mean over ranks
+  double rows = 0;                  ///< the same
+  double time = 0;                  ///< microseconds: the mean over ranks of their median iteration
   double fastest = 0, slowest = 0;  ///< ranks' medians
   int slowest_rank = 0;
   std::optional<std::size_t> wrong;  ///< values, over all ranks; empty: not checked

@@ -30,7 +30,9 @@ RowType::RowType(std::size_t bytes) {
   check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
 }
 
-RowType::~RowType() { MPI_Type_free(&type_); }
+RowType::~RowType() {
+  MPI_Type_free(&type_);
+}
 
 NodeMemory::NodeMemory(const Communicator& node, std::size_t bytes) {
   void* own = nullptr;

@@ -38,10 +38,10 @@ class Cluster:
     def __exit__(self, *_):
         self.stop()
 
-    def launch(self, program, *options):
+    def launch(self, program, *options, env=None):
         name = pathlib.Path(program).name
         with open(self.state / (name + '.log'), 'wb') as log:
-            self.processes.append(subprocess.Popen([str(program), *options], stdout=log, stderr=log, cwd=self.state))
+            self.processes.append(subprocess.Popen([str(program), *options], stdout=log, stderr=log, cwd=self.state, env=env))
 
     def start(self):
         client, peer, api, manager, scheduler = free_ports(5)
@@ -108,6 +108,11 @@ class Cluster:
         request = urllib.request.Request(self.server + path, method=method, data=body,
                                          headers={'Authorization': 'Bearer ' + self.token, 'Content-Type': kind})
         return urllib.request.urlopen(request, timeout=30, context=ssl._create_unverified_context())
+
+    @staticmethod
+    def get(url):
+        """The status that a server beside the cluster answers with."""
+        return urllib.request.urlopen(url, timeout=10).status
 
     def environment(self):
         return dict(os.environ, KUBECONFIG=str(self.kubeconfig))

@@ -1,6 +1,7 @@
-"""suite.py PROGRAMS STATE RENDERED: what the operators' own validation says of the objects that Muster renders (those beside the
+"""suite.py PROGRAMS STATE RENDERED MUSTER: what the operators' own validation says of the objects that Muster renders (those beside the
 cases, and those of every kind in the folder RENDERED), each as a real API server gives it back with the defaults of its resource
-definition; and of objects made to be refused (tests/lint/operators), which that server takes. Exit 3 when one is judged otherwise."""
+definition; and of objects made to be refused (tests/lint/operators), which that server takes. Then runs of JobSets to their verdicts, by JobSet's own controller. Exit 3 when something is not as it
+should be."""
 import json
 import pathlib
 import subprocess
@@ -9,26 +10,15 @@ from collections import Counter
 
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / 'tests/conformance/kube-apiserver'))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'kube-apiserver'))
 import crds  # noqa: E402
+import operators  # noqa: E402
 from cluster import Cluster  # noqa: E402
+from running import ROOT, Muster, documents, expect, failures, runs_end_to_end  # noqa: E402
 
 BROKEN = ROOT / 'tests/lint/operators'
 # The kinds that muster renders and whose operators' code is public.
 KINDS = {'PyTorchJob', 'MPIJob', 'JobSet', 'LeaderWorkerSet', 'TrainJob', 'ClusterTrainingRuntime', 'RayCluster', 'RayJob', 'RayService'}
-failures = []
-
-
-def expect(condition, what, detail=''):
-    if not condition:
-        failures.append(what)
-        print('FAIL: %s%s' % (what, '\n  ' + str(detail)[:2000] if detail else ''))
-
-
-def documents(path):
-    return [d for d in yaml.safe_load_all(path.read_text()) if d]
-
 
 class Judge:
     def __init__(self, cluster, program):
@@ -102,12 +92,15 @@ def made_to_be_refused(judge):
 
 
 def main():
-    programs, state, rendered = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+    programs, state, rendered, muster = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
+    instances = {i['name']: i for i in yaml.safe_load((ROOT / 'facts/instances.yaml').read_text())['instances']}
     with Cluster(programs, state) as cluster:
         crds.load(cluster, ROOT)
         judge = Judge(cluster, programs / 'validate')
         sound, broken = ours(judge, rendered), made_to_be_refused(judge)
-    print('the operators\' own validation: %d objects of ours taken, %d made to be refused; %d expectations failed' % (
+        operators.jobset(cluster, programs)
+        runs_end_to_end(cluster, Muster(str(muster), cluster, state), instances, state, 'JobSet', 'jobsets,jobs,services,pods')
+    print('the operators\' own code: %d objects of ours taken, %d made to be refused; runs by JobSet\'s controller; %d expectations failed' % (
         sound, broken, len(failures)))
     sys.exit(3 if failures else 0)
 

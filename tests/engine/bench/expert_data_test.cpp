@@ -104,8 +104,8 @@ RC_GTEST_PROP(ExpertKernels, RowsAreSummedInFloat32AndRoundedOnce, ()) {
   const unsigned seed = *rc::gen::arbitrary<unsigned>();
   for (int i = 0; i < count; ++i) {
     for (std::size_t c = 0; c < channels; ++c)
-      rows[size(i)].push_back(float_to_bf16(std::sin(static_cast<float>(seed % 97 + c) *
-                                                     static_cast<float>(i + 1))));
+      rows[size(i)].push_back(
+          float_to_bf16(std::sin(static_cast<float>(seed % 97 + c) * static_cast<float>(i + 1))));
     pointers.push_back(rows[size(i)].data());
     weights.push_back(0.25F * static_cast<float>(i + 1));
   }

@@ -31,9 +31,8 @@ inline ExpertShape some_shape() {
   shape.top_k = *rc::gen::inRange(1, std::min(12, shape.groups * locals * each) + 1);
   shape.masked = *rc::gen::inRange(0, shape.tokens * shape.top_k + 1);
   shape.payload = *rc::gen::element(bench::Payload::kBf16, bench::Payload::kFp8);
-  shape.skew.kind =
-      *rc::gen::element(Skew::Kind::kUniform, Skew::Kind::kZipf,
-                        shape.experts > 1 ? Skew::Kind::kHot : Skew::Kind::kUniform);
+  shape.skew.kind = *rc::gen::element(Skew::Kind::kUniform, Skew::Kind::kZipf,
+                                      shape.experts > 1 ? Skew::Kind::kHot : Skew::Kind::kUniform);
   return shape;
 }
 

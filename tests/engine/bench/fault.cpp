@@ -1,6 +1,6 @@
-// Preloaded into a rank: damages what MPI carries, in one byte. What arrives by MPI_Alltoallv gets a
-// wrong byte; so do the first bytes of the memory that the rank shares with its node, each time it is
-// synchronised. 0x7f is no byte of the data that is sent.
+// Preloaded into a rank: damages what MPI carries, in one byte. What arrives by MPI_Alltoallv gets
+// a wrong byte; so do the first bytes of the memory that the rank shares with its node, each time
+// it is synchronised. 0x7f is no byte of the data that is sent.
 #include <mpi.h>
 
 namespace {
