@@ -26,7 +26,7 @@ Failure refused(std::string message, std::string hint) {
 /// Work tree and index follow a reference that has changed. Failure: it has not changed.
 Result<void> check_out(Repository& repository, const ReferenceChange& change,
                        const ObjectId& old_tree) {
-  const auto out = repository.check_out_head(old_tree);
+  auto out = repository.check_out_head(old_tree);
   if (out) return out;
   const ReferenceChange back{change.name, change.to, change.from};
   if (auto undone = repository.change_references({back}, "reorg: not checked out"); !undone) {

@@ -17,7 +17,7 @@ inline constexpr std::array<bool, 256> kPathCharacters = [] {
   for (std::size_t c = 0; c < table.size(); ++c)
     table[c] = c < 0x80 && is_name_character(static_cast<char>(c));
   for (const char c : {'/', '.', '-', '+', '@', '~', '*', '%'})
-    table[static_cast<std::size_t>(c)] = true;
+    table[static_cast<unsigned char>(c)] = true;
   return table;
 }();
 

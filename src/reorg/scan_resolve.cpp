@@ -138,7 +138,10 @@ void Scan::resolved(Span span, std::string_view text, const Found& found, Confid
     return;
   }
   std::string fresh = world_.rewritten(found.base, named, found.target);
-  if (fresh == named) return;
+  if (fresh == named) {
+    reference.confidence = Confidence::kLikely;  // there is nothing to decide
+    return;
+  }
   if (escaped) {
     fresh += text.substr(found.length);
     fresh = with_escapes(fresh, slice(content_, span));

@@ -127,12 +127,15 @@ std::string World::rewritten(const Base& base, std::string_view text, const Targ
     }
     ++skipped;
   }
-  // Where the text turns around stays where it turns around, as long as the new paths allow it.
+  // A text that goes further up than it must turns around where it did, as long as the new paths
+  // allow it; others stay the shortest.
   std::string_view pivot_before = base.before;
   for (std::size_t i = 0; i < ups; ++i) pivot_before = parent_of(pivot_before);
-  std::string pivot = ups == 0 ? base.after : directory(base.side, pivot_before).after;
-  if (!is_under(base.after, pivot) || !is_under(*target.after, pivot))
-    pivot = std::string(common_directory(base.after, *target.after));
+  std::string pivot(common_directory(base.after, *target.after));
+  if (pivot_before.size() < common_directory(base.before, target.before).size()) {
+    std::string kept = directory(base.side, pivot_before).after;
+    if (is_under(base.after, kept) && is_under(*target.after, kept)) pivot = std::move(kept);
+  }
   std::string result = text.substr(0, 2) == "./" ? "./" : "";
   const std::size_t climb = components(below(base.after, pivot)).size();
   if (climb > 0) result.clear();
