@@ -27,7 +27,8 @@ struct Score {
   std::string wrong;       ///< some of them
 };
 
-Score score(const Texts& before, const SampleLayout& layout, const Texts& gold, const Texts& after) {
+Score score(const Texts& before, const SampleLayout& layout, const Texts& gold,
+            const Texts& after) {
   Score result;
   for (const auto& [path, text] : before) {
     const auto now = after.find(layout.of(path));
@@ -89,8 +90,7 @@ TEST_P(Layouts, EveryLineIsAsItMustBe) {
   }
   EXPECT_GT(proposed, 3U);
   EXPECT_EQ(proposed, c.rewriting.proposals.size());
-  EXPECT_GE(static_cast<double>(found.right),
-            0.98 * static_cast<double>(found.needed + proposed));
+  EXPECT_GE(static_cast<double>(found.right), 0.98 * static_cast<double>(found.needed + proposed));
 }
 
 // A2: rescanned, the new tree holds no dead reference that was not dead before.
@@ -150,8 +150,8 @@ TEST(Acceptance, RenamesInTurnLeaveNothingStale) {
         if (lines[i] == wanted[i]) continue;
         if (lines[i].find("${BASE}") != std::string::npos) continue;  // left to people
         ++stale;
-        wrong += path + ":" + std::to_string(i + 1) + ": " + lines[i] + "\n  wanted " + wanted[i] +
-                 "\n";
+        wrong +=
+            path + ":" + std::to_string(i + 1) + ": " + lines[i] + "\n  wanted " + wanted[i] + "\n";
       }
     }
     EXPECT_EQ(stale, 0U) << wrong.substr(0, 4000);

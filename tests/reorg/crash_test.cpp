@@ -1,49 +1,19 @@
 // kill -9 at any point leaves the branch at its old or its new commit, and a repository that is
 // whole.
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <fcntl.h>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <random>
-#include <sstream>
 #include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "shell.h"
 #include "testing.h"
 
-namespace muster::reorg {
+namespace muster::reorg::testing {
 namespace {
-
-std::string output_of(const std::string& command) {
-  std::string text;
-  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return text;
-  char buffer[4096];
-  while (std::size_t count = std::fread(buffer, 1, sizeof buffer, pipe)) text.append(buffer, count);
-  const int status = ::pclose(pipe);
-  if (status != 0) text += "exit " + std::to_string(status) + "\n";
-  return text;
-}
-
-pid_t start(const std::string& program, const std::string& plan, const std::string& repository) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const int null = ::open("/dev/null", O_WRONLY);
-    ::dup2(null, STDOUT_FILENO);
-    ::dup2(null, STDERR_FILENO);
-    ::execl(program.c_str(), program.c_str(), "reorg", "apply", plan.c_str(), "--repo",
-            repository.c_str(), nullptr);
-    ::_exit(127);
-  }
-  return child;
-}
 
 TEST(Crash, LeavesTheOldOrTheNewBranch) {
   const muster::testing::TemporaryDirectory scratch;
@@ -62,23 +32,25 @@ TEST(Crash, LeavesTheOldOrTheNewBranch) {
   ASSERT_EQ(output_of("cd " + root + " && sh make.sh"), "");
   const std::string before = output_of("git -C " + root + "/base rev-parse main");
 
+  const std::vector<std::string> apply = {program,  "reorg",       "apply", root + "/plan.yaml",
+                                          "--repo", root + "/work"};
   const auto copy = [&] {
     output_of("rm -rf " + root + "/work && cp -r " + root + "/base " + root + "/work");
   };
   copy();
   const auto began = std::chrono::steady_clock::now();
   int status = 0;
-  ::waitpid(start(program, root + "/plan.yaml", root + "/work"), &status, 0);
+  ::waitpid(start(apply), &status, 0);
   ASSERT_EQ(status, 0);
   const auto whole = std::chrono::steady_clock::now() - began;
-  const std::string tree = output_of("git -C " + root + "/work rev-parse 'main^{tree}'");
+  const std::string whole_tree = output_of("git -C " + root + "/work rev-parse main:arch");
 
   std::mt19937 random(20261130);
   int old_left = 0, new_left = 0;
   constexpr int kPoints = 50;
   for (int i = 0; i < kPoints; ++i) {
     copy();
-    const pid_t child = start(program, root + "/plan.yaml", root + "/work");
+    const pid_t child = start(apply);
     std::this_thread::sleep_for(whole * (random() % 1000) / 1000);
     ::kill(child, SIGKILL);
     ::waitpid(child, &status, 0);
@@ -93,13 +65,20 @@ TEST(Crash, LeavesTheOldOrTheNewBranch) {
       EXPECT_EQ(trailer, "Reorganised-from: " + before);
       EXPECT_EQ(output_of("git -C " + root + "/work ls-tree -r main 1.arch 2.docs"), "");
     }
-    if (i % 5 != 0) continue;  // it takes longer than all else
+    if (i % 5 != 0) continue;  // what follows takes longer than all else
     EXPECT_EQ(output_of("git -C " + root + "/work fsck --no-dangling --no-progress"), "")
         << "after " << i;
+    // What was left in the repository is in nobody's way.
+    EXPECT_EQ(
+        output_of("cd " + root +
+                  "/work && find .git -name '*.lock' -delete && git reset -q --hard " + before),
+        "");
+    EXPECT_EQ(run(apply).code, 0) << "after " << i;
+    EXPECT_EQ(output_of("git -C " + root + "/work rev-parse main:arch"), whole_tree);
   }
   EXPECT_EQ(old_left + new_left, kPoints);
   EXPECT_GT(old_left, 0);
 }
 
 }  // namespace
-}  // namespace muster::reorg
+}  // namespace muster::reorg::testing

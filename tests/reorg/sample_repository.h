@@ -1,6 +1,6 @@
-// A repository of samples whose right answers are known: each text is a list of references to files,
-// and says of them what the layout makes of their paths. Written once with the old layout and once
-// with the new one, it is what a reorganisation starts from and what it must come to.
+// A repository of samples whose right answers are known: each text is a list of references to
+// files, and says of them what the layout makes of their paths. Written once with the old layout
+// and once with the new one, it is what a reorganisation starts from and what it must come to.
 #pragma once
 
 #include <algorithm>
@@ -125,8 +125,8 @@ class SampleRepository {
                                                     "micro-benchmarks/nccl-tests"};
     static const std::vector<std::string> kBelow = {"slurm", "kubernetes",  "0.common",
                                                     "src",   "scripts/lib", "1_setup"};
-    static const std::vector<std::string> kNames = {".page.md", ".page.md",  ".run.sh", ".conf.yaml",
-                                                    ".tool.py", ".env.json", ".book.ipynb"};
+    static const std::vector<std::string> kNames = {
+        ".page.md", ".page.md", ".run.sh", ".conf.yaml", ".tool.py", ".env.json", ".book.ipynb"};
     for (std::size_t i = 0; i < count; ++i) {
       std::string path = kAreas[i % kAreas.size()];
       if (below(3) > 0) path += "/" + pick(kBelow);
@@ -140,7 +140,8 @@ class SampleRepository {
     if (reference) ++references_;
   }
   void text(const std::string& path, std::string line) {
-    add(path, [line = std::move(line)](const SampleLayout&) { return line; }, false);
+    add(
+        path, [line = std::move(line)](const SampleLayout&) { return line; }, false);
   }
 
   /// Adds `before`, the target's path from the root, `after`.
@@ -180,7 +181,13 @@ class SampleRepository {
     if (name == ".ipynb") return notebook(path);
     const bool python = name == ".py", json = name == ".json";
     if (json) text(path, "{");
-    from_root(path, python ? "DATA = \"" : json ? "  \"a\": \"" : "data: ", python ? "\"" : json ? "\"," : "");
+    from_root(path,
+              python ? "DATA = \""
+              : json ? "  \"a\": \""
+                     : "data: ",
+              python ? "\""
+              : json ? "\","
+                     : "");
     text(path, json ? "  \"b\": 17" : "size = 17  # of 1.5 and 2.vpc_networks");
     if (json) text(path, "}");
   }
@@ -225,7 +232,8 @@ class SampleRepository {
           fixed(path, "https://github.com/zed/widgets/tree/main/", "");
           break;
         case 11:
-          fixed(path, "https://github.com/acme/widgets/blob/0a1b2c3d4e5f60718293a4b5c6d7e8f901234567/",
+          fixed(path,
+                "https://github.com/acme/widgets/blob/0a1b2c3d4e5f60718293a4b5c6d7e8f901234567/",
                 "#L1");
           break;
         case 12:
@@ -251,8 +259,7 @@ class SampleRepository {
     if (below(8) > 0) return;
     // Where ${BASE} is, nobody knows: proposed where it would change, and never written.
     const std::string target = pick(paths_);
-    const std::string line =
-        "cat ${BASE}/" + from_directory(std::string(parent_of(path)), target);
+    const std::string line = "cat ${BASE}/" + from_directory(std::string(parent_of(path)), target);
     int number = 1;
     for (const Line& each : lines_[path]) {
       const std::string at = each({});
