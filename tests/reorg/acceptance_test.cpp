@@ -1,5 +1,8 @@
 // The numbers that a reorganisation must reach, on generated repositories whose right answers the
 // generator knows: every line of every file is compared with what it must be.
+#include <random>
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "reorg/repair.h"
@@ -157,6 +160,54 @@ TEST(Acceptance, RenamesInTurnLeaveNothingStale) {
     EXPECT_EQ(stale, 0U) << wrong.substr(0, 4000);
     EXPECT_GT(c.rewriting.edits.size(), 50U);
   }
+}
+
+// A11: dead references are repaired where renames of the history explain them, and no others: a
+// file of the same name elsewhere explains nothing.
+TEST(Acceptance, RepairsWhatHistoryExplains) {
+  std::mt19937 random(11);
+  Texts texts;
+  std::vector<Rename> renames, earlier;
+  std::map<std::string, std::string> wanted;  // file of a link -> where it must lead after the plan
+  const SampleLayout layout = rfc_layout();
+  const std::vector<std::string> areas = {"0.docs", "1.architectures/1.vpc_network",
+                                          "3.test_cases/pytorch/FSDP", "3.test_cases/pytorch/vllm"};
+  for (int i = 0; i < 120; ++i) {
+    const std::string number = std::to_string(i);
+    const std::string file = areas[random() % areas.size()] + "/now/" + number + ".yaml";
+    const std::string page = areas[random() % areas.size()] + "/pages/" + number + ".md";
+    texts[file] = "content " + number + "\n";
+    std::string named = "old/first/" + number + ".yaml";
+    const std::size_t kind = random() % 4;
+    if (kind == 0) {  // renamed once
+      renames.push_back({named, file, {}});
+    } else if (kind == 1) {  // twice
+      earlier.push_back({named, "old/second/" + number + ".yaml", {}});
+      renames.push_back({"old/second/" + number + ".yaml", file, {}});
+    } else if (kind == 2) {  // never: the name alone is the same
+      named = "elsewhere/" + number + ".yaml";
+    } else {  // to what is gone as well
+      renames.push_back({named, "old/gone/" + number + ".yaml", {}});
+    }
+    texts[page] = "[text](" + from_directory(std::string(parent_of(page)), named) + ")\n";
+    wanted[page] = kind < 2 ? layout.of(file) : "";
+  }
+  Case c(layout.plan(), {texts});
+  c.run();
+  earlier.insert(earlier.end(), renames.begin(), renames.end());
+  const RenameChains chains(std::move(earlier), c.world().tree(0));
+  ASSERT_EQ(c.rewriting.dead.size(), wanted.size());
+  const auto repairs = find_repairs(c.world(), chains, c.rewriting.dead);
+  std::set<std::string> repaired;
+  for (const Placed& repair : repairs) {
+    const std::string place(parent_of(layout.of(repair.path.str())));
+    EXPECT_EQ(resolve(place, *repair.reference.replacement).path, wanted.at(repair.path.str()))
+        << repair.path;
+    repaired.insert(repair.path.str());
+  }
+  for (const auto& [page, target] : wanted)
+    EXPECT_EQ(repaired.count(page), target.empty() ? 0U : 1U);
+  EXPECT_GT(repaired.size(), 40U);
 }
 
 }  // namespace

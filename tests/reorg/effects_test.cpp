@@ -104,15 +104,14 @@ std::string owners_of(const std::string& text, const std::string& path) {
     const std::size_t end = text.find('\n', begin), space = text.find(' ', begin);
     const std::string pattern = text.substr(begin, space - begin);
     const bool anchored = pattern.front() == '/', directory = pattern.back() == '/';
-    const bool holds =
-        pattern.front() == '*'   ? path.size() > pattern.size() - 1 &&
-                                     path.compare(path.size() - pattern.size() + 1,
-                                                  std::string::npos, pattern, 1) == 0
-        : anchored && directory  ? ("/" + path).rfind(pattern, 0) == 0
-        : anchored               ? "/" + path == pattern
-        : std::count(pattern.begin(), pattern.end(), '/') > 1 ? path.rfind(pattern, 0) == 0
-                                                              : ("/" + path).find("/" + pattern) !=
-                                                                    std::string::npos;
+    const bool holds = pattern.front() == '*' ? path.size() > pattern.size() - 1 &&
+                                                    path.compare(path.size() - pattern.size() + 1,
+                                                                 std::string::npos, pattern, 1) == 0
+                       : anchored && directory ? ("/" + path).rfind(pattern, 0) == 0
+                       : anchored              ? "/" + path == pattern
+                       : std::count(pattern.begin(), pattern.end(), '/') > 1
+                           ? path.rfind(pattern, 0) == 0
+                           : ("/" + path).find("/" + pattern) != std::string::npos;
     if (holds) result = text.substr(space + 1, end - space - 1);
     begin = end + 1;
   }

@@ -18,10 +18,9 @@ namespace {
 class RandomPlans : public ::testing::Test {
  protected:
   RandomPlans() {
-    const std::string made = output_of("git init -q --bare -b main " + path("repo") +
-                                       " && git -C " + path("repo") +
-                                       " config user.name a && git -C " + path("repo") +
-                                       " config user.email a@b");
+    const std::string made =
+        output_of("git init -q --bare -b main " + path("repo") + " && git -C " + path("repo") +
+                  " config user.name a && git -C " + path("repo") + " config user.email a@b");
     EXPECT_EQ(made, "");
     auto opened = Repository::open(path("repo"));
     EXPECT_TRUE(opened.ok());
@@ -75,9 +74,9 @@ RandomPlan random_plan(RandomTree& tree) {
     line("move", path, kind == 0 ? last : kind == 1 ? tree.texts().begin()->first : to);
     last = to;
   }
-  const std::string some = std::next(tree.texts().begin(), static_cast<std::ptrdiff_t>(tree.below(
-                                                               tree.texts().size())))
-                               ->first;
+  const std::string some =
+      std::next(tree.texts().begin(), static_cast<std::ptrdiff_t>(tree.below(tree.texts().size())))
+          ->first;
   const std::size_t kind = tree.below(8);
   if (kind == 0 && from.insert(some).second) {
     line("drop", some, "");
