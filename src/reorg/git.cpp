@@ -26,23 +26,16 @@ Result<void> walk(git_odb* odb, const git_oid& id, const std::string& prefix, in
   const OdbObjectHandle object(raw);
   const std::string_view data(static_cast<const char*>(git_odb_object_data(raw)),
                               git_odb_object_size(raw));
-  for (std::size_t at = 0; at < data.size();) {
-    const std::size_t space = data.find(' ', at);
-    const std::size_t end = space == std::string_view::npos ? space : data.find('\0', space);
-    if (end == std::string_view::npos || end + GIT_OID_RAWSZ >= data.size() + 1)
-      return failure("git-object", "tree " + from_oid(id).hex() + " is damaged");
-    std::uint32_t mode = 0;
-    for (const char digit : data.substr(at, space - at))
-      mode = mode * 8 + static_cast<std::uint32_t>(digit - '0');
-    git_oid entry;
-    std::memcpy(entry.id, data.data() + end + 1, GIT_OID_RAWSZ);
-    const std::string path = joined(prefix, data.substr(space + 1, end - space - 1));
-    if (mode == GIT_FILEMODE_TREE) {
-      if (auto below = walk(odb, entry, path, depth + 1, files); !below) return below;
+  auto entries = read_tree_object(data);
+  if (!entries) return failure("git-object", "tree " + from_oid(id).hex() + " is damaged");
+  for (File& entry : *entries) {
+    entry.path = joined(prefix, entry.path);
+    if (entry.mode == GIT_FILEMODE_TREE) {
+      const git_oid below_id = to_oid(entry.id);
+      if (auto below = walk(odb, below_id, entry.path, depth + 1, files); !below) return below;
     } else {
-      files.push_back({path, mode, from_oid(entry)});
+      files.push_back(std::move(entry));
     }
-    at = end + 1 + GIT_OID_RAWSZ;
   }
   return {};
 }

@@ -14,6 +14,30 @@ std::string ObjectId::hex() const {
   return text;
 }
 
+std::optional<std::vector<File>> read_tree_object(std::string_view data) {
+  std::vector<File> entries;
+  while (!data.empty()) {
+    File entry;
+    entry.mode = 0;
+    std::size_t at = 0;
+    for (; at < data.size() && data[at] != ' '; ++at) {
+      constexpr std::size_t kMostDigits = 6;
+      if (at == kMostDigits || data[at] < '0' || data[at] > '7') return std::nullopt;
+      entry.mode = entry.mode * 8 + static_cast<std::uint32_t>(data[at] - '0');
+    }
+    const std::size_t end = data.find('\0', at);
+    if (at == 0 || end == std::string_view::npos || end + 1 + entry.id.bytes.size() > data.size())
+      return std::nullopt;
+    entry.path = data.substr(at + 1, end - at - 1);
+    if (entry.path.empty() || entry.path.find('/') != std::string::npos) return std::nullopt;
+    std::copy_n(data.begin() + static_cast<std::ptrdiff_t>(end) + 1, entry.id.bytes.size(),
+                entry.id.bytes.begin());
+    entries.push_back(std::move(entry));
+    data.remove_prefix(end + 1 + entries.back().id.bytes.size());
+  }
+  return entries;
+}
+
 bool path_less(std::string_view a, std::string_view b) {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
     const int left = x == '/' ? -1 : static_cast<unsigned char>(x);

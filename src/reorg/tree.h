@@ -33,6 +33,9 @@ struct File {
   bool operator==(const File&) const = default;
 };
 
+/// The entries of a git tree object: names within one directory. Nothing: the object is damaged.
+std::optional<std::vector<File>> read_tree_object(std::string_view data);
+
 /// What a path is in a tree.
 struct Entry {
   bool directory = false;

@@ -98,7 +98,8 @@ TEST_F(WholeRun, KeepsHistoryAndBytes) {
   const Texts texts = sample_.texts({}), gold = sample_.texts(layout_);
   std::size_t edited = 0;
   for (const std::string& line : before) {
-    const std::string path = line.substr(line.find('\t') + 1), was = line.substr(0, line.find('\t'));
+    const std::string path = line.substr(line.find('\t') + 1),
+                      was = line.substr(0, line.find('\t'));
     const auto found = now.find(layout_.of(path));
     ASSERT_NE(found, now.end()) << path;
     EXPECT_EQ(found->second.substr(0, 6), was.substr(0, 6)) << path;  // the mode
@@ -121,11 +122,10 @@ TEST_F(WholeRun, KeepsHistoryAndBytes) {
     const bool twin = path.find("/t.sh") != std::string::npos;
     if (line.rfind("120000", 0) == 0 || (!twin && ++asked % 40 != 0)) continue;
     const auto blame = [&](const std::string& at, const std::string& place) {
-      return shell("git blame -s --root --abbrev=40 --ignore-revs-file .git-blame-ignore-revs " + at +
-                   " -- '" + place + "' | cut -d' ' -f1");
+      return shell("git blame -s --root --abbrev=40 --ignore-revs-file .git-blame-ignore-revs " +
+                   at + " -- '" + place + "' | cut -d' ' -f1");
     };
-    EXPECT_EQ(blame("main", layout_.of(path)), blame(start, path))
-        << path;
+    EXPECT_EQ(blame("main", layout_.of(path)), blame(start, path)) << path;
   }
 }
 
@@ -153,7 +153,8 @@ TEST_F(SmallRun, BranchesComeOver) {
     write("3.test_cases/pytorch/new" + name + "/README.md",
           "[d](../../../0.docs/t.sh)\n\nbash 3.test_cases/pytorch/vllm/t.sh\n");
     write("4.validation/2.gpu-healthcheck/" + name + ".md", "new\n");
-    shell("git add . && git commit -qm 'add " + name + "' && git rm -q 2.ami_and_containers/open.md "
+    shell("git add . && git commit -qm 'add " + name +
+          "' && git rm -q 2.ami_and_containers/open.md "
           "&& git commit -qm 'remove'");
   }
   ASSERT_EQ(shell("git checkout -q main"), "");
@@ -169,10 +170,12 @@ TEST_F(SmallRun, BranchesComeOver) {
                   name + ".md\n");
   }
   EXPECT_EQ(shell("git merge -q newwork0 && git merge -q newwork1 -m both && "
-                  "git ls-files '3.*' '0.*' '4.*'"), "");
+                  "git ls-files '3.*' '0.*' '4.*'"),
+            "");
 }
 
-// A18: what points in from outside says the new paths; what is pinned, and forks, say what they did.
+// A18: what points in from outside says the new paths; what is pinned, and forks, say what they
+// did.
 TEST_F(SmallRun, ConsumersFollow) {
   const std::filesystem::path site = scratch_.path() / "site";
   std::filesystem::create_directory(site);
