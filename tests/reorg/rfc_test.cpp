@@ -51,6 +51,8 @@ TEST(Rfc, EveryDirectoryIsHereOrSaidNotToBe) {
     EXPECT_EQ(rules.decide(row[1] + "/f", findings).to, std::optional(row[2] + "/f")) << line;
     if (row[3].empty()) {
       EXPECT_FALSE(row[4].empty()) << "not carried, and not said why: " << line;
+      EXPECT_FALSE(std::filesystem::exists(muster::testing::source_dir() / row[2]))
+          << "here, and said not to be: " << line;
     } else {
       EXPECT_TRUE(std::filesystem::is_directory(muster::testing::source_dir() / row[3])) << line;
       EXPECT_TRUE(row[3] == row[2] || !row[4].empty()) << "differs, and not said why: " << line;
