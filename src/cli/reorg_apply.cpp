@@ -66,10 +66,15 @@ void apply(const ApplyCommand& command, Context& context) {
   output.data["edited_files"] = applied->edited_files;
   output.data["merged_commits"] = applied->merged_commits;
   output.data["proposals"] = to_json(planned->rewriting.proposals);
-  output.data["findings"] = to_json(planned->findings);
   reorg::Rewriting open;
   open.proposals = planned->rewriting.proposals;
   open.unclear = planned->rewriting.unclear;
+  for (const std::string& path : applied->submodules) {
+    planned->findings.push_back(warning_at({reorg::quoted_path(path), 0, 0}, "reorg-submodule",
+                                           "this submodule is not checked out where it lies now",
+                                           "git submodule update --init"));
+  }
+  output.data["findings"] = to_json(planned->findings);
   const std::string done =
       applied->changed()
           ? fmt::format(

@@ -35,7 +35,9 @@ Result<void> check_out(Repository& repository, const ReferenceChange& change,
     return Failure(std::move(both));
   }
   if (out.findings().front().rule != kCheckOutConflict) return out;
-  return refused(out.findings().front().message, "move away what git does not track, or --branch");
+  return refused(
+      out.findings().front().message,
+      "move away what git does not track, and what a submodule has not committed; or --branch");
 }
 
 /// The revision that the commit's message says its run started from.
@@ -107,6 +109,11 @@ class Application {
       return set.error();
     if (!elsewhere) {
       if (auto out = check_out(repository_, change, old_commit->tree); !out) return out.error();
+      const Side& side = workspace_.moves.layout.sides[0];
+      for (std::size_t i = 0; i < side.images.size(); ++i) {
+        if (side.moved(i) && side.tree.files()[i].mode == kModeSubmodule)
+          result_.submodules.push_back(*side.images[i]);
+      }
     }
     return std::move(result_);
   }

@@ -37,6 +37,8 @@ struct Applied {
   std::vector<ObjectId> merges;   ///< one for each merged repository
   std::optional<ObjectId> edits;  ///< the commit of reference edits and the map
   std::size_t moved_files = 0, edited_files = 0, merged_commits = 0;
+  std::vector<std::string>
+      submodules;  ///< that moved in the work tree: git has to fetch them there
   bool changed() const { return before != after; }
 };
 

@@ -80,7 +80,7 @@ void Scan::diagrams() {
   std::size_t previous_begin = 0, previous_end = 0;
   for (std::size_t begin = 0; begin < content_.size();) {
     const std::size_t end = std::min(content_.find('\n', begin), content_.size());
-    const Branch branch = branch_of(content_, begin, end);
+    Branch branch = branch_of(content_, begin, end);
     if (!branch.found) {
       const std::string_view text = content_.substr(begin, end - begin);
       const bool stem_only = text.find("\u2502") != std::string_view::npos;
@@ -90,6 +90,7 @@ void Scan::diagrams() {
       begin = end + 1;
       continue;
     }
+    branch.name.end = extended(branch.name.begin, branch.name.end, end);
     const std::string_view written = slice(content_, branch.name);
     std::string_view name = bare_name(written);
     if (levels.empty()) {

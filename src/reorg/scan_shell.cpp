@@ -22,6 +22,36 @@ void Scan::working_directory(const std::optional<Base>& place) {
   if (word_ == Word::kCd) cwd_ = place;
 }
 
+void Scan::working_directories() {
+  constexpr std::string_view kKey = "working-directory:";
+  for (std::size_t at = content_.find(kKey); at != std::string_view::npos;
+       at = content_.find(kKey, at + 1)) {
+    const std::size_t begin = at + kKey.size();
+    std::string_view value = content_.substr(begin, content_.find('\n', begin) - begin);
+    const auto is_around = [](char c) { return c == ' ' || c == '"' || c == '\'' || c == '\r'; };
+    while (!value.empty() && is_around(value.front())) value.remove_prefix(1);
+    while (!value.empty() && is_around(value.back())) value.remove_suffix(1);
+    const auto found = value.empty() ? std::nullopt : resolve_under(root_, value);
+    if (!found || !found->target.entry.directory || !found->target.after) continue;
+    const std::string& place = found->target.before;
+    const bool known = std::any_of(working_directories_.begin(), working_directories_.end(),
+                                   [&](const Base& each) { return each.before == place; });
+    if (!known) working_directories_.push_back(world_.directory(file_.side, place));
+  }
+}
+
+bool Scan::from_working_directory(Span span, std::string_view text) {
+  for (const Base& base : working_directories_) {
+    const auto found = resolve_under(base, text);
+    if (!found) continue;
+    // Which command runs where is only clear when there is one place.
+    const bool clear = working_directories_.size() == 1;
+    resolved(span, text, *found, clear ? Confidence::kLikely : Confidence::kUnsure);
+    return true;
+  }
+  return false;
+}
+
 void Scan::command_word(std::string_view word) {
   switch (word_) {
     case Word::kNone:

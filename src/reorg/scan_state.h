@@ -94,6 +94,8 @@ class Scan {
   std::optional<Base> variable_place(std::string_view value) const;
   void command_word(std::string_view word);
   void working_directory(const std::optional<Base>& place);
+  void working_directories();
+  bool from_working_directory(Span span, std::string_view text);
   void settle_clones();
 
   std::string_view line_around(std::size_t offset) const;
@@ -119,6 +121,7 @@ class Scan {
   std::map<std::string, Base, std::less<>> variables_;
   std::map<std::string, Clone, std::less<>> clones_;
   std::optional<Base> cwd_;
+  std::vector<Base> working_directories_;  ///< that a workflow names for its commands
   std::optional<std::size_t> cloning_;
   bool pinned_line_ = false;
   std::vector<std::size_t> clone_edits_;  ///< into out_: stand or fall together

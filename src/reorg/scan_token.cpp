@@ -147,6 +147,7 @@ void Scan::token(Span span) {
   }
   if (text.find('/') == std::string_view::npos && word_ != Word::kCd && !climbs)
     return bare(span, text);
+  if (climbs && from_working_directory(span, text)) return;
   for (const Base* base : bases()) {
     const bool lone = text.find('/') == std::string_view::npos && !climbs && !distinctive(text);
     if (lone && !(cwd_ && base->before == cwd_->before)) continue;

@@ -148,6 +148,7 @@ void Scan::tokens(const Markdown& page) {
               content_.find("clone ") != std::string_view::npos ||
               content_.find("dirname") != std::string_view::npos ||
               content_.find("--show-toplevel") != std::string_view::npos;
+  if (kind_ == FileKind::kWorkflow) working_directories();
   for (std::size_t begin = 0; begin < content_.size();) {
     const std::size_t end = std::min(content_.find('\n', begin), content_.size());
     line(begin, end);

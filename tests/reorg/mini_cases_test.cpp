@@ -138,6 +138,39 @@ TEST(MiniCases, C8Workflows) {
   EXPECT_NE(c.said().find("WIDENED 'arch/**': 1 -> 2 files"), std::string::npos) << c.said();
 }
 
+// Commands of a workflow run where it says; what they climb out of may get deeper.
+TEST(MiniCases, C8CommandsOfAWorkflowRunInItsWorkingDirectory) {
+  const Texts files = {
+      {"3.cases/torch/a.py", ""},
+      {"deploy.sh", ""},
+      {"0.docs/x", ""},
+      {".github/workflows/one.yml",
+       "jobs:\n  - working-directory: 3.cases/torch\n    run: |\n"
+       "      bash ../../deploy.sh\n      cat ../../0.docs/x\n"},
+      {".github/workflows/two.yml",
+       "jobs:\n  - working-directory: 3.cases/torch\n    run: bash ../../deploy.sh\n"
+       "  - working-directory: 0.docs\n    run: cat ../deploy.sh\n"}};
+  Case c(files, "3.cases -> cases/training; 0.docs -> docs");
+  c.run();
+  EXPECT_EQ(c.after[".github/workflows/one.yml"],
+            "jobs:\n  - working-directory: cases/training/torch\n    run: |\n"
+            "      bash ../../../deploy.sh\n      cat ../../../docs/x\n");
+  EXPECT_EQ(c.after[".github/workflows/two.yml"],
+            "jobs:\n  - working-directory: cases/training/torch\n    run: bash ../../deploy.sh\n"
+            "  - working-directory: docs\n    run: cat ../deploy.sh\n");
+  ASSERT_EQ(c.rewriting.proposals.size(), 1U);
+  EXPECT_EQ(*c.rewriting.proposals[0].reference.replacement, "../../../deploy.sh");
+}
+
+TEST(MiniCases, DiagramsHoldNamesWithSpaces) {
+  const Texts files = {
+      {"1.arch/2. Set Up/run.sh", ""},
+      {"README.md", "```\n.\n├── 1.arch/        # A\n│   └── 2. Set Up/ # B\n```\n"}};
+  Case c(files, "1.arch -> arch; 1.arch/2. Set Up -> arch/set-up");
+  c.run();
+  EXPECT_EQ(c.after["README.md"], "```\n.\n├── arch/          # A\n│   └── set-up/    # B\n```\n");
+}
+
 TEST(MiniCases, C9OwnersAndIgnore) {
   Case c({{".gitignore", "lib/\n!4.val/2.gpu/lib/\ndocs/_build/\n"},
           {"4.val/2.gpu/lib/x.sh", ""},
