@@ -1,8 +1,9 @@
 """How long `muster reorg` takes on generated repositories: `python3 benchmarks/reorg.py [--copies 40] > benchmarks/results/reorg.json`.
 
 A repository of 1,472 files and 11.6 MB of text, and as many copies of it as asked for, each under a directory of its own; directories
-have numbers, texts hold links, URLs and commands as sample repositories do. Timed: `plan` (reads, scans, decides, checks effects), and
-`apply --branch` (the same, and writes all commits), `verify` of the result. Medians of three runs; peak memory of the largest process.
+have numbers, texts hold links, URLs and commands as sample repositories do. Timed: `plan` (reads, scans, decides, checks effects),
+`apply --branch` (the same, writes all commits and verifies the new tree), `verify` of the result. Medians of three runs; peak memory of the largest process.
+Where others use the machine, the processor time says more than the clock: the work takes two threads.
 """
 
 import argparse
@@ -101,12 +102,13 @@ def measure(muster, copies, runs, trees, verbs):
     peak = 0
     for verb in verbs:
         seconds, processor = [], []
-        for run in range(runs):
-            if verb == "apply":
-                subprocess.run(["git", "branch", "-qD", f"run{run}"], cwd=directory, stderr=subprocess.DEVNULL, check=False)
+        for _ in range(runs):
+            if verb == "apply":  # what an earlier run wrote would not be written again
+                subprocess.run(["git", "branch", "-qD", "moved"], cwd=directory, stderr=subprocess.DEVNULL, check=False)
+                subprocess.run(["git", "prune", "--expire=now"], cwd=directory, check=True)
             command = {"plan": [muster, "reorg", "plan", str(plan)],
-                       "apply": [muster, "reorg", "apply", str(plan), "--branch", f"run{run}"],
-                       "verify": [muster, "reorg", "verify", "main", "run0"]}[verb]
+                       "apply": [muster, "reorg", "apply", str(plan), "--branch", "moved"],
+                       "verify": [muster, "reorg", "verify", "main", "moved"]}[verb]
             took, worked, memory = timed(command, directory)
             seconds.append(took)
             processor.append(worked)
@@ -136,10 +138,10 @@ def main():
         "load_before": round(load, 1),
         "rows": {"1 repository": small, f"{options.copies} copies": large},
         "bars": [
-            {"name": "1,472 files: plan", "value": small["plan_seconds"], "limit": "<= 1.0 s",
-             "outcome": "pass" if small["plan_seconds"] <= 1.0 else "fail"},
-            {"name": f"{FILES * options.copies:,} files: plan", "value": large["plan_seconds"], "limit": "<= 15 s",
-             "outcome": "pass" if large["plan_seconds"] <= 15 else "fail"},
+            {"name": "1,472 files: plan, scan, rewrite, verify", "value": small["apply_seconds"], "limit": "<= 1.0 s",
+             "outcome": "pass" if small["apply_seconds"] <= 1.0 else "fail"},
+            {"name": f"{FILES * options.copies:,} files: plan, scan, rewrite, verify", "value": large["apply_seconds"], "limit": "<= 15 s",
+             "outcome": "pass" if large["apply_seconds"] <= 15 else "fail"},
             {"name": f"{FILES * options.copies:,} files: memory, MB", "value": round(large["peak_bytes"] / 1e6), "limit": "<= 600 MB",
              "outcome": "pass" if large["peak_bytes"] <= 600e6 else "fail"},
         ],

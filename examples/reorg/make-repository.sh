@@ -38,3 +38,9 @@ TEXT
 git add .
 git commit -qm 'Add samples'
 git tag v1.0
+git checkout -q -b tutorial
+mkdir 3.test_cases/pytorch/trl
+echo '[the pod](../../../1.architectures/5.pod/)' >3.test_cases/pytorch/trl/README.md
+git add .
+git commit -qm 'Begin a tutorial'
+git checkout -q main
