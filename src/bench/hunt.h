@@ -42,6 +42,12 @@ std::vector<Round> growing_groups(const std::vector<int>& order);
 /// The halves of the suspects, each filled up to the same size with nodes that are cleared.
 Round halves(const std::vector<int>& suspects, const std::vector<int>& cleared);
 
+struct HuntResult;
+
+/// What a first look makes suspect, measured once more: its pairs, and its nodes with one that is
+/// not suspect, beside pairs of the others. One round, more when suspect pairs share a node.
+std::vector<Round> confirming_rounds(int nodes, const HuntResult& suspects);
+
 struct HuntSettings {
   double node_drop = 0.10;  ///< share below the median pair that makes a node slow
   double pair_drop = 0.12;  ///< of one pair whose nodes are well elsewhere

@@ -156,6 +156,31 @@ void run_growing(int nodes, const HuntSettings& settings, Rounds& rounds,
   outcome.result.measurements = rated(outcome.measurements);
 }
 
+void run_all_to_all(const std::vector<std::string>& names, const HuntSettings& settings,
+                    Rounds& rounds, const HuntProgress& progress, HuntOutcome& outcome) {
+  const int nodes = static_cast<int>(names.size());
+  Round everybody;
+  everybody.trials.push_back({});
+  for (int node = 0; node < nodes; ++node) everybody.trials[0].nodes.push_back(node);
+  const Measurement whole = rounds.run(everybody, outcome).front();
+  auto told = measure_all_pairs(outcome.outputs.front(), names, 0);
+  // An all-to-all that failed tells nothing, and one without rates of pairs no more.
+  if (!whole.what.empty()) told.clear();
+  if (whole.what.empty() && told.empty())
+    outcome.measurements.front().what = "its output tells no pair of these nodes";
+  outcome.measurements.front().rate.reset();
+  if (!told.empty()) outcome.measurements.clear();  // it is its pairs
+  outcome.measurements.insert(outcome.measurements.end(), told.begin(), told.end());
+  outcome.result = judge_pairs(nodes, outcome.measurements, settings);
+  if (progress) progress(0, outcome.result);
+  for (const Round& round : confirming_rounds(nodes, outcome.result)) {
+    if (outcome.interrupted || told.empty()) break;
+    rounds.run(round, outcome);
+    outcome.result = judge_pairs(nodes, outcome.measurements, settings);
+    if (progress) progress(outcome.rounds - 1, outcome.result);
+  }
+}
+
 }  // namespace
 
 std::string trial_command(const HuntCommand& command, const Trial& trial,
@@ -179,10 +204,18 @@ std::string trial_command(const HuntCommand& command, const Trial& trial,
   return text;
 }
 
+std::string_view printed_json(std::string_view output) {
+  const std::size_t begin = output.starts_with("{\n") ? 0 : output.find("\n{\n");
+  const std::size_t end = output.rfind("\n}");
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin)
+    return output;
+  return output.substr(begin, end + 2 - begin);
+}
+
 Measurement measure_output(const Trial& trial, int round, const std::string& output,
                            int exit_code) {
   Measurement measured{trial.nodes, std::nullopt, round, {}, {}};
-  const auto log = read_log(output, "trial");
+  const auto log = read_log(printed_json(output), "trial");
   if (!log) {
     measured.what = log.findings().front().message;
     return measured;
@@ -240,6 +273,9 @@ HuntOutcome run_hunt(const std::vector<std::string>& names, const HuntCommand& c
       break;
     case Strategy::kGrow:
       run_growing(nodes, settings, rounds, progress, outcome);
+      break;
+    case Strategy::kAllToAll:
+      run_all_to_all(names, settings, rounds, progress, outcome);
       break;
   }
   return outcome;

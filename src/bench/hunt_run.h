@@ -20,7 +20,7 @@ struct HuntCommand {
   bool parallel = true;  ///< the trials of a round at the same time: they share no node
 };
 
-enum class Strategy { kPairs, kBisect, kGrow };
+enum class Strategy { kPairs, kBisect, kGrow, kAllToAll };
 
 struct HuntOutcome {
   HuntResult result;
@@ -34,15 +34,25 @@ struct HuntOutcome {
 std::string trial_command(const HuntCommand& command, const Trial& trial,
                           const std::vector<std::string>& names, int round, int number);
 
+/// The JSON among what a trial has printed, whose braces stand on lines of their own; all of it
+/// when there is none.
+std::string_view printed_json(std::string_view output);
+
 /// The rate that a trial's output says: of its largest message. No rate, with the reason, when it
 /// can't be read, is wrong, or is of processes on their own.
 Measurement measure_output(const Trial& trial, int round, const std::string& output, int exit_code);
+
+/// The pairs that the output of one all-to-all tells, each by its largest message: records whose
+/// variant is "n1 <-> n2", or "rank 0 <-> rank 1" of ranks in the order of `names`.
+std::vector<Measurement> measure_all_pairs(const std::string& output,
+                                           const std::vector<std::string>& names, int round);
 
 /// Called after each round with what is known.
 using HuntProgress = std::function<void(int round, const HuntResult& result)>;
 
 /// Rounds of disjoint pairs until the same nodes are named twice running, at most node_rounds();
-/// all pairs when `all_pairs` asks. Or a bisection, or groups that grow.
+/// all pairs when `all_pairs` asks. Or a bisection, or groups that grow. Or one all-to-all of all
+/// nodes whose output tells every pair, and a round that measures again what it makes suspect.
 HuntOutcome run_hunt(const std::vector<std::string>& names, const HuntCommand& command,
                      Strategy strategy, bool all_pairs, const HuntSettings& settings,
                      ProcessRunner& processes, const HuntProgress& progress = {});

@@ -389,6 +389,7 @@ void add_bench(CLI::App& root, Context& context) {
                                           {"get", "One-sided reads"},
                                           {"atomic", "One-sided atomics"},
                                           {"pingpong", "Back and forth between two ranks"},
+                                          {"pairs", "Every pair of ranks, one by one"},
                                           {"ep", "Expert parallelism: dispatch and combine"}}) {
     add_native(*sub, context, name, description);
   }

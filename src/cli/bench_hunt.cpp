@@ -28,6 +28,7 @@ struct HuntRequest {
 };
 
 constexpr const char* kDefaultProgram = "all_reduce_perf -b 256M -e 256M -g 1 -c 1";
+constexpr const char* kDefaultAllToAll = "muster-bench pairs -b 32M -e 32M";
 
 Result<std::vector<std::string>> node_names(Context& context, const HuntRequest& request) {
   if (!request.nodes.empty()) return bench::expand_node_list(request.nodes);
@@ -43,22 +44,27 @@ Result<std::vector<std::string>> node_names(Context& context, const HuntRequest&
 
 std::string command_of(const HuntRequest& request) {
   if (!request.command.empty()) return request.command;
-  const std::string program = request.program.empty() ? kDefaultProgram : request.program;
+  const bool together = request.strategy == "alltoall";
+  const std::string program = !request.program.empty() ? request.program
+                              : together               ? kDefaultAllToAll
+                                                       : kDefaultProgram;
   if (request.launcher == "slurm") {
     return fmt::format(
         "srun --nodes={{count}} --nodelist={{nodes}} --ntasks-per-node={} --mpi=pmix "
         "--exclusive {}",
         request.ranks_per_node, program);
   }
+  if (together) return fmt::format("mpirun --host {{nodes}} --map-by ppr:1:node {}", program);
   // mpirun takes slots behind each host's name.
   return fmt::format("mpirun --host {{first}}:{0},{{second}}:{0} --map-by ppr:{0}:node {1}",
                      request.ranks_per_node, program);
 }
 
 bench::Strategy strategy_of(const std::string& name) {
-  return name == "bisect" ? bench::Strategy::kBisect
-         : name == "grow" ? bench::Strategy::kGrow
-                          : bench::Strategy::kPairs;
+  return name == "bisect"     ? bench::Strategy::kBisect
+         : name == "grow"     ? bench::Strategy::kGrow
+         : name == "alltoall" ? bench::Strategy::kAllToAll
+                              : bench::Strategy::kPairs;
 }
 
 /// What would be run, and nothing is.
@@ -74,6 +80,8 @@ void show_plan(Context& context, const HuntRequest& request, const std::vector<s
       rounds.resize(std::min(rounds.size(), static_cast<std::size_t>(bench::node_rounds(count))));
   } else if (request.strategy == "grow") {
     rounds = bench::growing_groups(all);
+  } else if (request.strategy == "alltoall") {
+    rounds = {{{{all}}}};  // a later one follows from what it finds
   } else {
     rounds = {bench::halves(all, {})};  // the later ones follow from what it finds
   }
@@ -363,7 +371,8 @@ void add_hunt(CLI::App& bench, Context& context) {
       ->check(CLI::IsMember(std::vector<std::string>{"slurm", "mpirun"}))
       ->type_name("NAME");
   sub->add_option("--program", request->program,
-                  std::string("With --launcher: the benchmark; default: ") + kDefaultProgram)
+                  std::string("With --launcher: the benchmark; default: ") + kDefaultProgram +
+                      "; with --strategy alltoall: " + kDefaultAllToAll)
       ->type_name("CMD");
   sub->add_option("--ranks-per-node", request->ranks_per_node, "With --launcher; default: 1")
       ->check(CLI::Range(1, 4096))
@@ -373,8 +382,9 @@ void add_hunt(CLI::App& bench, Context& context) {
                   "{trial}")
       ->type_name("CMD");
   sub->add_option("--strategy", request->strategy,
-                  "pairs: disjoint pairs, round by round; bisect: halves; grow: groups that double")
-      ->check(CLI::IsMember(std::vector<std::string>{"pairs", "bisect", "grow"}))
+                  "pairs: disjoint pairs, round by round; alltoall: one all-to-all that tells each "
+                  "pair, and a round that confirms; bisect: halves; grow: groups that double")
+      ->check(CLI::IsMember(std::vector<std::string>{"pairs", "alltoall", "bisect", "grow"}))
       ->type_name("NAME");
   sub->add_flag("--all-pairs", request->all_pairs,
                 "Every pair once (n-1 rounds): finds a slow link between two good nodes as well");

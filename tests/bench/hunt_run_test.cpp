@@ -103,6 +103,77 @@ TEST_F(HuntRun, PairThatNeverEndsIsNoPass) {
   EXPECT_NE(verdict.worst_first().front().evidence.find("n2 with n5"), std::string::npos);
 }
 
+/// What `muster-bench pairs` prints.
+std::string pairs_at(const std::vector<std::string>& nodes, const std::string& slow) {
+  std::string text = "a warning of mpirun\n{\n \"records\": [";
+  for (std::size_t a = 0; a < nodes.size(); ++a) {
+    for (std::size_t b = a + 1; b < nodes.size(); ++b) {
+      const std::string pair = nodes[a] + " <-> " + nodes[b];
+      text += fmt::format(
+          "{}{{\"tool\": \"muster-bench\", \"operation\": \"sendrecv\", \"variant\": \"{}\", "
+          "\"size\": 4194304, \"busbw\": {}, \"wrong\": 0}}",
+          a + b == 1 ? "" : ", ", pair, pair == slow ? 19.2 : 24.0 + 0.01 * static_cast<double>(b));
+    }
+  }
+  return text + "]\n}\nanother\n";
+}
+
+TEST_F(HuntRun, OneAllToAllAndOneRoundNameASlowPair) {
+  std::vector<std::string> asked;
+  std::string slow = "n1 <-> n6";
+  FakeProcessRunner processes;
+  processes.answer("/bin/sh -c measure", [&](const Command& command) {
+    asked.push_back(command.argv[2]);
+    std::vector<std::string> nodes;
+    for (const std::string& name : names_) {
+      if ((command.argv[2] + ",").find("," + name + ",") != std::string::npos)
+        nodes.push_back(name + ".cluster.test");
+    }
+    ProcessResult result;
+    result.exit_code = 0;
+    std::string mine = slow;
+    if (!mine.empty())
+      mine = mine.substr(0, 2) + ".cluster.test <-> " + mine.substr(7) + ".cluster.test";
+    result.out = pairs_at(nodes, mine);
+    return Result<ProcessResult>(result);
+  });
+  const auto hunt = [&] {
+    return run_hunt(names_, command_, Strategy::kAllToAll, false, {}, processes);
+  };
+  const HuntOutcome outcome = hunt();
+  ASSERT_EQ(outcome.result.slow.size(), 1U);
+  EXPECT_EQ(outcome.result.slow[0].nodes, (std::vector<int>{1, 6}));
+  EXPECT_EQ(outcome.result.slow[0].measured, 2);
+  EXPECT_EQ(outcome.rounds, 2);
+  EXPECT_EQ(asked.size(), 1U + 4U);
+  EXPECT_EQ(outcome.measurements.size(), 28U + 4U);
+  // Nothing to confirm where nothing is suspect.
+  slow.clear();
+  asked.clear();
+  EXPECT_TRUE(hunt().result.slow.empty());
+  EXPECT_EQ(asked.size(), 1U);
+  EXPECT_EQ(hunt_verdict(hunt().result, names_).outcome(), Outcome::kPass);
+  // An all-to-all that tells no pairs is no pass, and the reason is kept.
+  const HuntOutcome untold = run(Strategy::kAllToAll);
+  EXPECT_EQ(hunt_verdict(untold.result, names_).outcome(), Outcome::kUnknown);
+  ASSERT_EQ(untold.measurements.size(), 1U);
+  EXPECT_NE(untold.measurements[0].what.find("tells no pair"), std::string::npos);
+}
+
+TEST(AllPairs, RanksAreNodesInTheirOrderAndStrangersAreLeftOut) {
+  const std::string text =
+      R"({"records": [{"tool": "muster-bench", "variant": "rank 0 <-> rank 2", "size": 8, "busbw": 1},
+          {"tool": "muster-bench", "variant": "rank 0 <-> rank 2", "size": 64, "busbw": 2},
+          {"tool": "muster-bench", "variant": "rank 0 <-> rank 9", "size": 64, "busbw": 2},
+          {"tool": "muster-bench", "variant": "n1 <-> n1.x", "size": 64, "busbw": 2},
+          {"tool": "muster-bench", "variant": "n1 <-> n2", "size": 64, "busbw": 0}]})";
+  const auto measured = measure_all_pairs(text, {"n0", "n1", "n2"}, 0);
+  ASSERT_EQ(measured.size(), 1U);
+  EXPECT_EQ(measured[0].nodes, (std::vector<int>{0, 2}));
+  EXPECT_EQ(measured[0].rate, 2);
+  EXPECT_TRUE(measure_all_pairs("no table", {"n0", "n1"}, 0).empty());
+}
+
 TEST_F(HuntRun, GrowingAfterAGroupWithoutARate) {
   names_.resize(5);  // groups of 2, 4, 5
   slow_ = "n4";

@@ -9,6 +9,7 @@ namespace muster::measure {
 void add_collectives(CLI::App& app, int& exit_code);
 void add_one_sided(CLI::App& app, int& exit_code);
 void add_experts(CLI::App& app, int& exit_code);
+void add_pairs(CLI::App& app, int& exit_code);
 
 /// alltoall by puts; the exit code.
 int run_one_sided_all_to_all(const Settings& settings);

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   muster::measure::add_collectives(app, exit_code);
   muster::measure::add_one_sided(app, exit_code);
   muster::measure::add_experts(app, exit_code);
+  muster::measure::add_pairs(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
