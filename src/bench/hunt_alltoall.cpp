@@ -65,8 +65,7 @@ std::vector<Measurement> measure_all_pairs(const std::string& output,
     }
   }
   std::vector<Measurement> measured;
-  for (const auto& [nodes, row] : largest)
-    measured.push_back({nodes, row.second, round, {}, {}});
+  for (const auto& [nodes, row] : largest) measured.push_back({nodes, row.second, round, {}, {}});
   return measured;
 }
 

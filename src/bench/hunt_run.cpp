@@ -250,7 +250,12 @@ Measurement measure_output(const Trial& trial, int round, const std::string& out
     return measured;
   }
   measured.rate = rate_of(*largest);
-  if (!measured.rate && *largest->time > 0) measured.rate = 1 / *largest->time;
+  if (measured.rate.value_or(0) <= 0 && largest->time.value_or(0) > 0) {
+    // Tables print two decimals of a GB/s, which leaves nothing of a slow network; some tools print
+    // no rate at all.
+    const double bytes = measured.rate ? static_cast<double>(largest->size.value_or(1000)) : 1000;
+    measured.rate = bytes / *largest->time / 1e3;
+  }
   if (measured.rate.value_or(0) <= 0) {
     measured.rate.reset();
     measured.what = "its rate is nought";

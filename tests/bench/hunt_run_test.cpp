@@ -160,6 +160,16 @@ TEST_F(HuntRun, OneAllToAllAndOneRoundNameASlowPair) {
   EXPECT_NE(untold.measurements[0].what.find("tells no pair"), std::string::npos);
 }
 
+TEST(MeasureOutput, ARateThatIsPrintedAsNoughtIsThatOfItsTime) {
+  const Measurement measured = measure_output(
+      {{0, 1}}, 0,
+      "# nThread 1 nGpus 1 minBytes 262144 maxBytes 262144 step: 2(factor) warmup iters: 5\n"
+      "  262144  65536  float  none  -1  65536.0 0.00 0.00 0  65536.0 0.00 0.00 0\n",
+      0);
+  ASSERT_TRUE(measured.rate.has_value()) << measured.what;
+  EXPECT_NEAR(*measured.rate, 0.004, 1e-9);
+}
+
 TEST(AllPairs, RanksAreNodesInTheirOrderAndStrangersAreLeftOut) {
   const std::string text =
       R"({"records": [{"tool": "muster-bench", "variant": "rank 0 <-> rank 2", "size": 8, "busbw": 1},
