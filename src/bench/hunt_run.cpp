@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/words.h"
 #include "bench/baseline.h"
 #include "bench/judge_checks.h"
 #include "bench/read.h"
-#include "bench/words.h"
 
 namespace muster::bench {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/words.h"
 #include "bench/formulas.h"
 #include "bench/judge_checks.h"
-#include "bench/words.h"
 #include "runs/statistics.h"
 
 namespace muster::bench {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/document.h"
+#include "base/words.h"
 #include "bench/hunt.h"
-#include "bench/words.h"
 
 namespace muster::bench {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/words.h"
 #include "bench/reader.h"
-#include "bench/words.h"
 #include "runs/log_patterns.h"
 
 namespace muster::bench {

@@ -2,8 +2,8 @@
 // was not what it should be fails, and the tests after it are read all the same.
 #include <fmt/format.h>
 
+#include "base/words.h"
 #include "bench/reader.h"
-#include "bench/words.h"
 
 namespace muster::bench {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/words.h"
 #include "bench/formulas.h"
 #include "bench/reader.h"
-#include "bench/words.h"
 
 namespace muster::bench {
 namespace {

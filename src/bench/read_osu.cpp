@@ -2,8 +2,8 @@
 // Megabytes are 10^6 bytes. Sizes of collectives are those of one rank's buffer.
 #include <fmt/format.h>
 
+#include "base/words.h"
 #include "bench/reader.h"
-#include "bench/words.h"
 
 namespace muster::bench {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/words.h"
 #include "bench/reader.h"
-#include "bench/words.h"
 
 namespace muster::bench {
 namespace {

@@ -1,11 +1,10 @@
 #include "bench/reader.h"
+#include "base/words.h"
 
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
-
-#include "bench/words.h"
 
 namespace muster::bench {
 

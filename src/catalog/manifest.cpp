@@ -50,10 +50,14 @@ const std::vector<ManifestKind>& manifest_kinds() {
       {"Case", "case.schema.json", "Muster case", case_schema, case_findings},
       {"Datasets", "datasets.schema.json", "Muster data sets", facts::datasets_schema,
        facts_findings<facts::check_datasets>},
+      {"DcgmErrors", "dcgm.schema.json", "Muster error codes of DCGM", facts::dcgm_schema,
+       facts_findings<facts::check_dcgm>},
       {"EndOfLife", "end-of-life.schema.json", "Muster images out of support",
        facts::end_of_life_schema, facts_findings<facts::check_end_of_life>},
       {"Environment", "environment.schema.json", "Muster environment rules",
        facts::environment_schema, facts_findings<facts::check_environment>},
+      {"HealthThresholds", "health.schema.json", "Muster thresholds of health checks",
+       facts::health_schema, facts_findings<facts::check_health>},
       {"Instances", "instances.schema.json", "Muster instance types", facts::instances_schema,
        facts_findings<facts::check_instances>},
       {"Lock", "lock.schema.json", "Muster lock file", lock_schema, facts_findings<no_more>},
@@ -71,6 +75,8 @@ const std::vector<ManifestKind>& manifest_kinds() {
        facts::slurm_options_schema, facts_findings<facts::check_slurm_options>},
       {"Versions", "versions.schema.json", "Muster version floors", facts::versions_schema,
        facts_findings<facts::check_versions>},
+      {"Xid", "xid.schema.json", "Muster policy on the kernel's log", facts::xid_schema,
+       facts_findings<facts::check_xid>},
   };
   return kKinds;
 }

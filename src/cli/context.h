@@ -77,6 +77,7 @@ void add_cancel(CLI::App& root, Context& context);
 void add_report(CLI::App& root, Context& context);
 void add_lock(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
+void add_check(CLI::App& root, Context& context);
 void add_reorg(CLI::App& root, Context& context);
 void add_doctor(CLI::App& root, Context& context);
 void add_config(CLI::App& root, Context& context);

@@ -76,20 +76,31 @@ std::string figures(const launch::Standing& standing, int steps) {
   return text;
 }
 
-std::string verdict_text(const std::string& title, const Verdict& verdict, int width, bool color) {
-  std::string text = colored(to_string(verdict.outcome()), color_of(verdict.outcome()), color) +
-                     "  " + title + "\n";
-  std::size_t longest = 0;
-  for (const Check& check : verdict.checks()) longest = std::max(longest, check.name.size());
-  for (const Check& check : verdict.worst_first()) {
-    const std::string outcome = fmt::format("{:<7}", to_string(check.outcome));
-    text += "  " + colored(outcome, color_of(check.outcome), color) + "  " +
-            fmt::format("{:<{}}", check.name, longest) + "  " +
-            wrapped(terminal_safe(check.evidence), longest + 13,
+std::string verdict_text(const std::string& title, const VerdictRow& whole,
+                         const std::vector<VerdictRow>& rows, int width, bool color) {
+  std::string text = colored(whole.word, color_of(whole.outcome), color) +
+                     (title.empty() ? "" : "  " + title) + "\n";
+  std::size_t longest = 0, words = 7;
+  for (const VerdictRow& row : rows) {
+    longest = std::max(longest, row.name.size());
+    words = std::max(words, row.word.size());
+  }
+  for (const VerdictRow& row : rows) {
+    text += "  " + colored(fmt::format("{:<{}}", row.word, words), color_of(row.outcome), color) +
+            "  " + fmt::format("{:<{}}", row.name, longest) + "  " +
+            wrapped(terminal_safe(row.evidence), longest + words + 6,
                     static_cast<std::size_t>(std::max(width, 0))) +
             "\n";
   }
   return text;
+}
+
+std::string verdict_text(const std::string& title, const Verdict& verdict, int width, bool color) {
+  std::vector<VerdictRow> rows;
+  for (const Check& check : verdict.worst_first())
+    rows.push_back({to_string(check.outcome), check.outcome, check.name, check.evidence});
+  return verdict_text(title, {to_string(verdict.outcome()), verdict.outcome(), {}, {}}, rows, width,
+                      color);
 }
 
 Output run_output(const Context& context, const launch::RunOutcome& outcome) {

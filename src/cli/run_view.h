@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/progress.h"
 #include "base/verdict.h"
@@ -27,6 +28,19 @@ class RunView : public launch::RunObserver {
 
 /// What the bar says behind itself: "step 12/40  loss 5.31  1,234 tokens/s".
 std::string figures(const launch::Standing& standing, int steps);
+
+/// One check as a person sees it: `word` is its outcome in the words of the verb, colored by
+/// `outcome`.
+struct VerdictRow {
+  std::string word;
+  Outcome outcome = Outcome::kUnknown;
+  std::string name, evidence;
+};
+
+/// `whole` first (its word, behind it the title), then the rows as given, wrapped to `width`
+/// columns (0: not wrapped).
+std::string verdict_text(const std::string& title, const VerdictRow& whole,
+                         const std::vector<VerdictRow>& rows, int width, bool color);
 
 /// The verdict as text: outcome first, then every check with its evidence, worst first, wrapped to
 /// `width` columns (0: not wrapped).

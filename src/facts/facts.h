@@ -42,25 +42,31 @@ Result<Facts> load_facts(const FileSystem& files, const std::filesystem::path& r
 
 const Schema& instances_schema();
 const Schema& datasets_schema();
+const Schema& dcgm_schema();
 const Schema& end_of_life_schema();
 const Schema& environment_schema();
+const Schema& health_schema();
 const Schema& models_schema();
 const Schema& performance_schema();
 const Schema& log_patterns_schema();
 const Schema& registries_schema();
 const Schema& slurm_options_schema();
 const Schema& versions_schema();
+const Schema& xid_schema();
 
 // What the schemas can't say; expect a document without schema findings.
 Findings check_instances(const Node& document);
 Findings check_datasets(const Node& document);
+Findings check_dcgm(const Node& document);
 Findings check_end_of_life(const Node& document);
 Findings check_environment(const Node& document);
+Findings check_health(const Node& document);
 Findings check_models(const Node& document);
 Findings check_performance(const Node& document);
 Findings check_log_patterns(const Node& document);
 Findings check_registries(const Node& document);
 Findings check_slurm_options(const Node& document);
 Findings check_versions(const Node& document);
+Findings check_xid(const Node& document);
 
 }  // namespace muster::facts

@@ -1,11 +1,11 @@
-#include "bench/words.h"
+#include "base/words.h"
 
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <stdexcept>
 
-namespace muster::bench {
+namespace muster {
 namespace {
 
 bool is_space(char c) {
@@ -95,4 +95,4 @@ bool finds(const Regex& regex, std::string_view text, Regex::Match& match) {
   return regex.search(text, 0, match) == Regex::Found::kYes;
 }
 
-}  // namespace muster::bench
+}  // namespace muster

@@ -1,4 +1,4 @@
-// Words and numbers of a line, as the readers need them.
+// Words and numbers of a line, as the readers of tools' output need them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "base/regex.h"
 
-namespace muster::bench {
+namespace muster {
 
 /// Split at blanks and tabs; views into `text`.
 std::vector<std::string_view> words_of(std::string_view text);
@@ -36,4 +36,4 @@ std::string_view group(const Regex::Match& match, std::size_t number);
 /// Searches from the start.
 bool finds(const Regex& regex, std::string_view text, Regex::Match& match);
 
-}  // namespace muster::bench
+}  // namespace muster

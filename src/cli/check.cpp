@@ -1,0 +1,282 @@
+// muster check: the health of a host, or what a saved output says of one.
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/output.h"
+#include "base/redact.h"
+#include "base/schema.h"
+#include "cli/context.h"
+#include "cli/run_view.h"
+#include "facts/facts.h"
+#include "health/checks.h"
+
+namespace muster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using health::CheckResult;
+using health::Health;
+
+struct CheckRequest {
+  std::vector<std::string> names;
+  std::vector<std::string> from;
+  std::string root, instance, window;
+  std::vector<int> ignore_xid;
+  int nodes = 0, dcgm_level = 0;
+  bool all_boots = false;
+};
+
+/// What the checks judge by; owns what a Host points to.
+struct Policies {
+  facts::KernelPolicy kernel;
+  facts::DcgmErrors dcgm;
+  facts::Thresholds thresholds;
+};
+
+Result<Policies> load_policies(const Context& context) {
+  Policies policies;
+  auto kernel = facts::load_xid(context.files, context.project());
+  if (!kernel) return kernel.error();
+  policies.kernel = std::move(*kernel);
+  auto dcgm = facts::load_dcgm(context.files, context.project());
+  if (!dcgm) return dcgm.error();
+  policies.dcgm = std::move(*dcgm);
+  auto thresholds = facts::load_health(context.files, context.project());
+  if (!thresholds) return thresholds.error();
+  policies.thresholds = std::move(*thresholds);
+  return policies;
+}
+
+Result<health::Host> make_host(const Context& context, const CheckRequest& request,
+                               const Policies& policies) {
+  health::Host host;
+  host.kernel = &policies.kernel;
+  host.dcgm = &policies.dcgm;
+  host.thresholds = &policies.thresholds;
+  host.all_boots = request.all_boots;
+  host.ignored_xids = request.ignore_xid;
+  if (request.nodes > 0) host.nodes = request.nodes;
+  if (!request.window.empty()) {
+    host.window = parse_duration(request.window);
+    if (!host.window) {
+      return failure("duration", fmt::format("--window: \"{}\" is not a time", request.window),
+                     fmt::format("e.g. {}", kDuration.example));
+    }
+  }
+  if (!request.instance.empty()) {
+    const auto instances = facts::load_instances(context.files, context.project());
+    if (!instances) return instances.error();
+    auto instance = facts::find_instance(*instances, request.instance);
+    if (!instance) return instance.error();
+    host.instance = std::move(*instance);
+  }
+  return host;
+}
+
+/// The checks that were asked for, those of suites in their order, each once.
+Result<std::vector<const health::CheckKind*>> chosen(const CheckRequest& request, bool& suite,
+                                                     int& dcgm_level) {
+  std::vector<const health::CheckKind*> kinds;
+  std::vector<std::string> known;
+  for (const health::Suite& one : health::suites()) known.emplace_back(one.name);
+  for (const health::CheckKind& one : health::check_kinds()) known.emplace_back(one.name);
+  const auto add = [&](const health::CheckKind* kind) {
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  };
+  for (const std::string& name : request.names) {
+    if (const health::Suite* one = health::find_suite(name)) {
+      suite = true;
+      if (name == "intensive") dcgm_level = 4;
+      for (const char* check : one->checks) add(health::find_check(check));
+    } else if (const health::CheckKind* kind = health::find_check(name)) {
+      add(kind);
+    } else {
+      const auto meant = did_you_mean(name, known);
+      return failure("unknown-check", fmt::format("unknown check \"{}\"", name),
+                     meant ? fmt::format("did you mean \"{}\"?", *meant)
+                           : fmt::format("suites and checks: {}", fmt::join(known, ", ")));
+    }
+  }
+  return kinds;
+}
+
+Json to_json(const health::Observation& seen, const Redactor& redactor) {
+  Json json = {{"outcome", to_string(seen.health)}, {"rule", seen.rule}};
+  if (!seen.subject.empty()) json["subject"] = seen.subject;
+  json["evidence"] = redactor.redact(seen.evidence);
+  if (!seen.where.file.empty()) {
+    json["file"] = seen.where.file.str();
+    json["line"] = seen.where.line;
+  }
+  return json;
+}
+
+/// Outcome first, then each check with its evidence, worst first, and what to do.
+std::string check_text(const std::vector<CheckResult>& checks, Health health, bool nothing_shown,
+                       const Redactor& redactor, int width, bool color) {
+  std::vector<const CheckResult*> order;
+  for (const CheckResult& check : checks) order.push_back(&check);
+  std::stable_sort(order.begin(), order.end(), [](const CheckResult* a, const CheckResult* b) {
+    return a->health() > b->health();
+  });
+  std::vector<VerdictRow> rows;
+  for (const CheckResult* check : order) {
+    rows.push_back({to_string(check->health()), health::outcome_of(check->health()), check->name(),
+                    redactor.redact(check->evidence())});
+  }
+  std::string title = health::advice(health);
+  if (nothing_shown) {
+    title =
+        "no accelerator and no fabric was found; --instance says that the host should have none";
+  }
+  return verdict_text(title, {to_string(health), health::outcome_of(health), {}, {}}, rows, width,
+                      color);
+}
+
+void print(Context& context, const std::vector<CheckResult>& checks, const health::Host& host,
+           bool suite) {
+  const Redactor redactor;
+  const bool nothing_shown = suite && health::shows_nothing(checks, host);
+  Health health = health::worst_of(checks);
+  if (nothing_shown && !health::is_fault(health)) health = std::max(health, Health::kUnknown);
+
+  Verdict verdict;
+  Output output;
+  output.name = "check";
+  output.data["outcome"] = to_string(health);
+  if (host.instance) output.data["instance"] = host.instance->name;
+  if (const std::string todo = health::advice(health); !todo.empty()) output.data["advice"] = todo;
+  Json& list = output.data["checks"] = Json::array();
+  for (const CheckResult& check : checks) {
+    const std::string evidence = redactor.redact(check.evidence());
+    verdict.add(check.name(), health::outcome_of(check.health()),
+                check.health() == Health::kOk
+                    ? evidence
+                    : fmt::format("{}: {}", to_string(check.health()), evidence));
+    Json findings = Json::array();
+    for (const health::Observation& seen : check.observations())
+      findings.push_back(to_json(seen, redactor));
+    Json one = {
+        {"name", check.name()}, {"outcome", to_string(check.health())}, {"evidence", evidence}};
+    if (const std::string todo = health::advice(check.health()); !todo.empty())
+      one["advice"] = todo;
+    one["findings"] = std::move(findings);
+    list.push_back(std::move(one));
+  }
+  output.rows = "checks";
+  output.columns = {{"OUTCOME", "outcome"}, {"CHECK", "name"}, {"EVIDENCE", "evidence"}};
+  output.judges = true;
+  output.checks = verdict.worst_first();
+  output.text = check_text(checks, health, nothing_shown, redactor,
+                           context.out_is_terminal ? terminal_width() : 0, context.color_out());
+  context.print(output);
+  // Not applicable is an answer to a single check: the host was seen to have no such hardware.
+  if (context.exit_code == kExitOk && health != Health::kNotApplicable)
+    context.exit_code = health::exit_code(health);
+}
+
+void check(Context& context, const CheckRequest& request) {
+  const auto policies = load_policies(context);
+  if (!policies) return context.fail(policies.findings(), kExitBadInput);
+  auto host = make_host(context, request, *policies);
+  if (!host) return context.fail(host.findings(), kExitBadInput);
+  bool suite = false;
+  const auto kinds = chosen(request, suite, host->dcgm_level);
+  if (!kinds) return context.fail(kinds.findings(), kExitInternal);
+  if (request.dcgm_level > 0) host->dcgm_level = request.dcgm_level;
+
+  std::vector<CheckResult> checks;
+  if (!request.from.empty()) {
+    if (kinds->size() != 1 || suite) {
+      return context.fail({failure("check-from", "--from reads the output for one check",
+                                   "muster check gpu --from FILE; --root DIR for several")
+                               .findings.front()},
+                          kExitInternal);
+    }
+    CheckResult result(kinds->front()->name);
+    for (const std::string& path : request.from) {
+      const auto text = context.files.read(path == "-" ? "/dev/stdin" : context.directory / path);
+      if (!text) return context.fail(text.findings(), kExitBadInput);
+      kinds->front()->read({path, *text}, *host, result);
+    }
+    checks.push_back(std::move(result));
+  } else {
+    std::unique_ptr<health::HostView> view;
+    if (request.root.empty()) {
+      view = std::make_unique<health::LiveView>(context.files, context.processes);
+    } else {
+      const auto root = context.directory / request.root;
+      const auto names = context.files.list(root);
+      if (!names) return context.fail(names.findings(), kExitBadInput);
+      view = std::make_unique<health::TreeView>(context.files, root);
+    }
+    for (const health::CheckKind* kind : *kinds) {
+      CheckResult result(kind->name);
+      kind->look(*view, *host, result);
+      checks.push_back(std::move(result));
+    }
+  }
+  print(context, checks, *host, suite);
+}
+
+std::string named(const std::vector<health::Suite>& suites) {
+  std::string text;
+  for (const health::Suite& suite : suites)
+    text += fmt::format("  {:<12} {}: {}\n", suite.name, suite.doc, fmt::join(suite.checks, ", "));
+  return text;
+}
+
+std::string named(const std::vector<health::CheckKind>& kinds) {
+  std::string text;
+  for (const health::CheckKind& kind : kinds)
+    text += fmt::format("  {:<12} {}\n               reads {}\n", kind.name, kind.doc, kind.reads);
+  return text;
+}
+
+}  // namespace
+
+void add_check(CLI::App& root, Context& context) {
+  CLI::App* sub = root.add_subcommand("check", "Is this host healthy, and what is to be done");
+  sub->group("Health");
+  const auto request = std::make_shared<CheckRequest>();
+  sub->add_option("check", request->names, "Suites and checks")
+      ->required()
+      ->type_name("SUITE|CHECK");
+  CLI::Option* from =
+      sub->add_option("--from", request->from, "Read a saved output instead; - for standard input")
+          ->type_name("FILE");
+  sub->add_option("--root", request->root,
+                  "Look at a tree saved from a host: its files, and the output of its commands as "
+                  "commands/nvidia-smi_-q_-x")
+      ->excludes(from)
+      ->type_name("DIR");
+  sub->add_option("--instance", request->instance,
+                  "What the host should be: its accelerators, NVLinks and EFA devices are counted")
+      ->type_name("TYPE");
+  sub->add_option("--nodes", request->nodes, "Nodes of the job or the cluster")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N");
+  sub->add_option("--window", request->window, "Only the last part of the kernel's log")
+      ->type_name("TIME");
+  sub->add_flag("--all-boots", request->all_boots,
+                "Also what the kernel's log holds from before the last boot");
+  sub->add_option("--ignore-xid", request->ignore_xid, "Xid codes to leave out")
+      ->delimiter(',')
+      ->type_name("CODE");
+  sub->add_option("--dcgm-level", request->dcgm_level,
+                  "Level of dcgmi diag; default: 2, in the intensive suite 4")
+      ->check(CLI::Range(1, 4))
+      ->type_name("LEVEL");
+  sub->footer(
+      "Suites:\n" + named(health::suites()) + "Checks:\n" + named(health::check_kinds()) +
+      "Outcomes: ok < flag < reset < reboot < investigate < replace; skipped, unknown and error: "
+      "could not be verified.\n"
+      "Exit codes: 0 ok or flag; 3 reset to replace; 4 could not be verified, or a suite that "
+      "found neither accelerators nor a fabric.\n"
+      "Example:\n  muster check gpu --from nvidia-smi.txt --instance p5.48xlarge");
+  sub->callback([&context, request] { check(context, *request); });
+}
+
+}  // namespace muster::cli
