@@ -46,8 +46,7 @@ std::string Coverage::state() const {
 Coverage coverage_of(const Node& manifest) {
   Coverage coverage;
   if (!manifest.is_mapping()) return coverage;
-  const bool ray = text_at(manifest, "launcher") == "ray-job";
-  const bool followed = !ray && text_at(manifest, "launcher") != "server";
+  const bool followed = text_at(manifest, "launcher") != "server";
   std::vector<std::string> named = targets_of(manifest);
   if (runs_on_this_machine(manifest)) coverage.runs_here.emplace_back("none");
   if (const Node* profiles = node_at(manifest, "profiles")) {
@@ -62,11 +61,7 @@ Coverage coverage_of(const Node& manifest) {
   for (const char* target : kTargets) {
     if (std::find(named.begin(), named.end(), target) == named.end()) continue;
     coverage.renders.emplace_back(target);
-    const bool in_pods =
-        target == std::string("kubernetes") || target == std::string("hyperpod-eks");
-    // Ray's driver is followed where Ray's own operator starts it.
-    const bool submitted = followed || (ray && in_pods);
-    if (submitted) coverage.submits.emplace_back(target);
+    if (followed) coverage.submits.emplace_back(target);
   }
   coverage.accelerator = text_or(manifest, "topology.accelerator", "cpu");
   const std::string type = text_at(manifest, "topology.instance_type");

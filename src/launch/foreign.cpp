@@ -141,10 +141,12 @@ Result<Rendered> render_foreign_kubernetes(Workload workload, const ResolvedCase
     workload.environment.emplace_back(name, value);
   };
   set("PYTHONUNBUFFERED", "1");
-  // Ray puts what it submits through a shell that knows nothing of quotes.
-  const bool ray = resolved.values.launcher == "ray-job";
-  workload.wrapper = console_wrapper(script, ray);
-  if (ray) {
+  const auto& values = resolved.values.targets;
+  const auto& site = target == Target::kHyperpodEks ? *values.hyperpod_eks : *values.kubernetes;
+  // Ray's operator puts what it submits through a shell that knows nothing of quotes.
+  const bool by_operator = site.object.starts_with("Ray");
+  workload.wrapper = console_wrapper(script, by_operator);
+  if (by_operator) {
     set("MUSTER_PROCESS", script);
   } else {
     auto command = wrap_command(workload, resolved, workload.command, workload.wrapper);
@@ -155,8 +157,6 @@ Result<Rendered> render_foreign_kubernetes(Workload workload, const ResolvedCase
   if (!rendered) return rendered;
   std::string& file = rendered->files.front().path;
   file = "rendered/" + file.substr(file.rfind('/') + 1);
-  const auto& values = resolved.values.targets;
-  const auto& site = target == Target::kHyperpodEks ? *values.hyperpod_eks : *values.kubernetes;
   rendered->command = kubectl_words(site);
   rendered->command.insert(rendered->command.end(), {"create", "-f", file});
   return rendered;

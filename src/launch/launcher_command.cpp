@@ -35,29 +35,56 @@ constexpr const char* kWithHostFile =
     "for ((i = 0; i < $2; i++)); do echo \"node-$i slots=$3\"; done >\"$1\"\n"
     "file=$1; shift 3; exec deepspeed --hostfile=\"$file\" \"$@\"";
 
-/// Ray's head on node 0, a worker on every other, and the job once all have joined.
-constexpr const char* kRay =
-    "nodes=$1 rank=$2 head=$3 port=$4 limit=$5; shift 5\n"
-    "end=$((SECONDS + limit))\n"
-    "alive() { python3 -c 'import ray; ray.init(address=\"auto\", logging_level=40); "
-    "print(sum(n[\"Alive\"] for n in ray.nodes()))' 2>/dev/null || echo 0; }\n"
-    "if [ \"$rank\" != 0 ]; then\n"
-    "  until ray start --address=\"$head:$port\"; do\n"
-    "    if ((SECONDS >= end)); then echo \"no Ray head on $head within $limit s\" >&2; exit 124; "
-    "fi\n"
-    "    sleep 5\n"
-    "  done\n"
-    "  while ray health-check --address \"$head:$port\" >/dev/null 2>&1; do sleep 10; done\n"
-    "  exit 0\n"
-    "fi\n"
-    "trap 'ray stop' EXIT\n"
-    "ray start --head --port=\"$port\" --dashboard-host=0.0.0.0\n"
-    "until (($(alive) >= nodes)); do\n"
-    "  if ((SECONDS >= end)); then echo \"$(alive) of $nodes Ray nodes within $limit s\" >&2; exit "
-    "124; fi\n"
-    "  sleep 5\n"
-    "done\n"
-    "ray job submit --address=http://127.0.0.1:8265 -- \"$@\"";
+/// Ray's head on node 0, a worker on every other, and the job once all have joined. On one node
+/// nobody else has to find the head, and its ports are free ones.
+constexpr const char* kRay = R"sh(nodes=$1 rank=$2 head=$3 port=$4 limit=$5; shift 5
+end=$((SECONDS + limit)) ray=
+late() {
+  if ((SECONDS >= end)); then echo "$1 within $limit s" >&2; exit 124; fi
+  sleep 2
+}
+free() {
+  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+start() {
+  ray start "$@" --disable-usage-stats --dashboard-agent-listen-port="$(free)" --block 2>&1 &
+  ray=$!
+}
+# Its own part of Ray alone: others may run on the same machine.
+trap '[ -z "$ray" ] || { kill "$ray"; wait "$ray"; } 2>/dev/null' EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+up() { ray health-check --address "$head:$port" >/dev/null 2>&1; }
+if [ "$rank" != 0 ]; then
+  until up; do late "no Ray head on $head"; done
+  start --address="$head:$port"
+  while up; do
+    if ! kill -0 "$ray" 2>/dev/null && up; then
+      echo "Ray has ended on node $rank" >&2
+      exit 1
+    fi
+    sleep 5
+  done
+  exit 0
+fi
+if [ "$nodes" = 1 ]; then port=$(free); fi
+dashboard=http://127.0.0.1:$(free)
+start --head --port="$port" --dashboard-host=127.0.0.1 --dashboard-port="${dashboard##*:}"
+alive() {
+  python3 - "$dashboard" 2>/dev/null <<'END' || echo 0
+import json, sys, urllib.request
+nodes = json.load(urllib.request.urlopen(sys.argv[1] + "/nodes?view=summary", timeout=10))
+print(sum(n["raylet"].get("state") == "ALIVE" for n in nodes["data"]["summary"]))
+END
+}
+until there=$(alive) && ((there >= nodes)); do
+  if ! kill -0 "$ray" 2>/dev/null; then echo 'Ray has not started' >&2; exit 1; fi
+  late "$there of $nodes Ray nodes"
+done
+# Ray puts what it is given through a shell that knows nothing of quotes.
+job=$(mktemp)
+printf '%q ' "$@" >"$job"
+ray job submit --address="$dashboard" -- bash "$job")sh";
 
 class Words {
  public:

@@ -40,6 +40,10 @@ const std::vector<Message>& messages() {
        "rank $2 on $1 exited with code $3"},
       {regex(R"(DUE TO NODE FAILURE)"), "a node failed"},
       {regex(R"(srun: error: Node failure on (\S+))"), "node $1 failed"},
+      // What is said around Ray (launcher_command.cpp).
+      {regex(R"((no Ray head on \S+ within \d+ s))"), "$1"},
+      {regex(R"((\d+ of \d+ Ray nodes within \d+ s))"), "$1"},
+      {regex(R"((Ray has (?:not started|ended on node \d+)))"), "$1"},
       {regex(R"(There are not enough slots available)"), "mpirun has fewer slots than ranks"},
       {regex(R"((mpirun was unable to (?:find|launch) the specified[^.]*)\.)"), "$1"},
       {regex(R"((srun: error: (?:Unable to|Invalid|Couldn't|Task launch)[^:]*))"), "$1"},

@@ -17,16 +17,16 @@ using catalog::ResolvedCase;
 constexpr std::string_view kRankBefore = "[muster rank ";
 constexpr std::string_view kRankAfter = "] ";
 
+bool is_one_of(const std::string& text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return text == word; });
+}
+
 /// The option with which a launcher starts a program that is no Python script; empty: it takes any
 /// program as it is.
 std::string any_program_option(const std::string& launcher) {
   if (launcher == "composer") return "--command_mode";
-  if (launcher == "mpirun" || launcher == "jax") return {};
+  if (is_one_of(launcher, {"mpirun", "jax", "ray-job"})) return {};
   return "--no_python";
-}
-
-bool is_one_of(const std::string& text, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(), [&](const char* word) { return text == word; });
 }
 
 // Both scripts begin and end alike; what is between says where the output goes.
@@ -66,7 +66,7 @@ Result<std::vector<Word>> wrap_command(const Workload& workload, const ResolvedC
   const std::string& launcher = resolved.values.launcher;
   const catalog::Entrypoint& entry = resolved.values.entrypoint;
   const std::size_t tail = entry.args.size() + 1;  // the entry point with its arguments
-  if (is_one_of(launcher, {"ray-job", "server"}) || words.size() < tail) {
+  if (launcher == "server" || words.size() < tail) {
     return Failure(error_at(position_of(resolved, "launcher"), "run-launcher",
                             fmt::format("muster run does not follow what {} starts", launcher),
                             "muster render case prints its files, to submit them by hand"));

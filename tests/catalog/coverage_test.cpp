@@ -48,15 +48,22 @@ TEST(Coverage, AProfileThatTakesATargetAwayCountsForTheOthers) {
             "needs a GPU: not run");
 }
 
-TEST(Coverage, WhatRayStartsIsSubmittedToItsOperatorAndAServerNowhere) {
-  for (const char* launcher : {"ray-job", "server"}) {
-    const Coverage coverage = of(std::string("launcher: ") + launcher +
-                                 "\ntopology: {nodes: 1, accelerators_per_node: 1}\n"
-                                 "targets: {local: {}, kubernetes: {object: RayJob}}\n");
-    EXPECT_EQ(coverage.submits, launcher == std::string("server") ? Names{} : Names{"kubernetes"});
-    EXPECT_TRUE(coverage.runs_here.empty());
-    EXPECT_EQ(coverage.state(), "renders and validates");
-  }
+TEST(Coverage, AServerIsSubmittedNowhere) {
+  const Coverage coverage =
+      of("launcher: server\ntopology: {nodes: 1, accelerators_per_node: 1}\n"
+         "targets: {local: {}, kubernetes: {object: Deployment}}\n");
+  EXPECT_EQ(coverage.renders, (Names{"local", "kubernetes"}));
+  EXPECT_TRUE(coverage.submits.empty());
+  EXPECT_TRUE(coverage.runs_here.empty());
+  EXPECT_EQ(coverage.state(), "renders and validates");
+}
+
+TEST(Coverage, WhatRayStartsIsFollowedByItsDriver) {
+  const Coverage coverage =
+      of("launcher: ray-job\ntopology: {nodes: 1, accelerators_per_node: 1}\n"
+         "targets: {local: {}, slurm: {}, kubernetes: {object: RayJob}}\n");
+  EXPECT_EQ(coverage.submits, (Names{"local", "slurm", "kubernetes"}));
+  EXPECT_EQ(coverage.runs_here, Names{"none"});
 }
 
 TEST(Coverage, ACaseOnCpusRunsAsItIs) {

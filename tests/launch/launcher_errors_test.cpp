@@ -52,6 +52,15 @@ TEST(ExplainLauncher, Srun) {
       "rank 0 on n1 was ended: Terminated; a node failed; node n2 failed");
 }
 
+TEST(ExplainLauncher, WhatIsSaidAroundRay) {
+  EXPECT_EQ(explain_launcher("no Ray head on n1 within 60 s\nsrun: error: n2: task 1: Exited with "
+                             "exit code 124\n"),
+            "rank 1 on n2 exited with code 124; no Ray head on n1 within 60 s");
+  EXPECT_EQ(explain_launcher("1 of 2 Ray nodes within 60 s\nand more\n"),
+            "1 of 2 Ray nodes within 60 s");
+  EXPECT_EQ(explain_launcher("Ray has ended on node 1\nand more\n"), "Ray has ended on node 1");
+}
+
 TEST(ExplainLauncher, WhatIsNotKnownIsQuoted) {
   EXPECT_EQ(explain_launcher(""), "");
   EXPECT_EQ(explain_launcher("\n \n"), "");
