@@ -65,6 +65,7 @@ std::vector<Measurement> measure_all_pairs(const std::string& output,
     }
   }
   std::vector<Measurement> measured;
+  measured.reserve(largest.size());
   for (const auto& [nodes, row] : largest) measured.push_back({nodes, row.second, round, {}, {}});
   return measured;
 }

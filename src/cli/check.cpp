@@ -117,11 +117,13 @@ Json to_json(const health::Observation& seen, const Redactor& redactor) {
 std::string check_text(const std::vector<CheckResult>& checks, Health health, bool nothing_shown,
                        const Redactor& redactor, int width, bool color) {
   std::vector<const CheckResult*> order;
+  order.reserve(checks.size());
   for (const CheckResult& check : checks) order.push_back(&check);
   std::stable_sort(order.begin(), order.end(), [](const CheckResult* a, const CheckResult* b) {
     return a->health() > b->health();
   });
   std::vector<VerdictRow> rows;
+  rows.reserve(order.size());
   for (const CheckResult* check : order) {
     rows.push_back({to_string(check->health()), health::outcome_of(check->health()), check->name(),
                     redactor.redact(check->evidence())});

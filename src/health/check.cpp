@@ -8,7 +8,7 @@ namespace muster::health {
 
 void CheckResult::add(Health health, std::string rule, std::string subject, std::string evidence,
                       Position where) {
-  add({health, std::move(rule), std::move(subject), std::move(evidence), std::move(where)});
+  add({health, std::move(rule), std::move(subject), std::move(evidence), where});
 }
 
 Health CheckResult::health() const {

@@ -193,8 +193,8 @@ class KernelReader {
   void finish(const Text& text, CheckResult& check) const {
     for (const auto& [key, told] : told_) {
       const auto& [node, device, what] = key;
-      std::string subject = device;
-      if (!node.empty()) subject = node + (device.empty() ? "" : " " + device);
+      const char* between = node.empty() || device.empty() ? "" : " ";
+      const std::string subject = fmt::format("{}{}{}", node, between, device);
       std::string evidence = what;
       if (!told.name.empty() && told.name != what) evidence += " (" + told.name + ")";
       if (told.count > 1) {

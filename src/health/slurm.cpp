@@ -311,6 +311,7 @@ void read_slurm(const Text& text, const Host& host, CheckResult& check) {
     return;
   }
   std::vector<std::string> parts;
+  parts.reserve(states.size());
   for (const auto& [state, count] : states) parts.push_back(fmt::format("{} {}", count, state));
   check.add(Health::kOk, "slurm", {},
             fmt::format("{} of {} nodes take jobs ({})", well, all, fmt::join(parts, ", ")),
