@@ -22,14 +22,14 @@ struct MapOptions {
   std::string from;  ///< the merged repository that the paths are of
   std::string script;
   std::string compat, out;
-  std::vector<std::string> names;
+  std::vector<std::string> names, branches;
 };
 
 struct Known {
   reorg::Tree tree;  ///< of HEAD
   reorg::MoveMap map;
   std::vector<std::string> kept;  ///< files at HEAD that no line moved
-  std::vector<std::string> names;
+  reorg::MapNames names;
 };
 
 Result<Known> load(const Context& context, const MapOptions& options) {
@@ -49,9 +49,15 @@ Result<Known> load(const Context& context, const MapOptions& options) {
   if (!map) return map.error();
   Known known;
   known.map = std::move(*map);
-  known.names = options.names;
-  if (known.names.empty() && !repository->origin_name().empty())
-    known.names.push_back(repository->origin_name());
+  known.names = {options.names, options.branches};
+  if (known.names.names.empty() && !repository->origin_name().empty())
+    known.names.names.push_back(repository->origin_name());
+  if (known.names.branches.empty()) {
+    const std::string head = repository->head_reference().value_or("");
+    constexpr std::string_view kHeads = "refs/heads/";
+    if (head.rfind(kHeads, 0) == 0) known.names.branches.push_back(head.substr(kHeads.size()));
+    for (const char* usual : {"main", "master"}) known.names.branches.emplace_back(usual);
+  }
   std::vector<std::string> places;
   for (const reorg::MapLine& line : known.map.lines) {
     if (line.to) places.push_back(*line.to);
@@ -74,30 +80,37 @@ std::vector<reorg::MapRule> rules_of(const Known& known, const std::string& repo
   return reorg::shortest_rules(lines, repository.empty() ? known.kept : std::vector<std::string>());
 }
 
-/// The new form of a path or URL; nothing: dropped.
+/// The new form of a path or URL; nothing: dropped. `path`: where that lies now; empty: elsewhere.
 std::optional<std::string> answer(const Known& known, const std::vector<reorg::MapRule>& rules,
-                                  const std::string& old) {
+                                  const std::string& old, std::string& path) {
   if (old.find("://") == std::string::npos) {
-    std::string path = old;
+    path = old;
     const bool slash = path.size() > 1 && path.back() == '/';
     if (slash) path.pop_back();
     auto to = reorg::map_path(rules, path);
+    path = to.value_or("");
     if (to && slash) *to += '/';
     return to;
   }
   const auto url = reorg::parse_github_url(old, {0, old.size()});
   if (!url || !url->in_tree) return old;
   const std::string name = reorg::lower(reorg::slice(old, url->repository));
-  const bool own = std::any_of(known.names.begin(), known.names.end(),
+  const bool own = std::any_of(known.names.names.begin(), known.names.names.end(),
                                [&](const std::string& each) { return reorg::lower(each) == name; });
   if (!own) return old;
   const std::string_view rest = reorg::slice(old, url->ref_and_path);
+  if (url->contents) return old;
   const std::size_t heads = rest.rfind("refs/heads/", 0) == 0 ? 11 : 0;
-  const std::size_t slash = rest.find('/', heads);
-  if (url->contents || slash == std::string_view::npos) return old;
-  const std::string path = reorg::percent_decoded(rest.substr(slash + 1));
+  std::size_t slash = std::string_view::npos;
+  for (const std::string& branch : known.names.branches) {
+    if (rest.size() > heads + branch.size() && reorg::is_under(rest.substr(heads), branch))
+      slash = heads + branch.size();
+  }
+  if (slash == std::string_view::npos) return old;  // a tag, a commit, another branch
+  path = reorg::percent_decoded(rest.substr(slash + 1));
   const auto to = reorg::map_path(rules, path);
   if (!to) return std::nullopt;
+  path = *to;
   const std::size_t at = url->ref_and_path.begin + slash + 1;
   return old.substr(0, at) + reorg::percent_encoded(*to) + old.substr(url->end);
 }
@@ -203,12 +216,22 @@ void map(const MapOptions& options, Context& context) {
     return context.print(output);
   }
   std::string text;
+  Findings unknown;
   output.data["answers"] = nlohmann::ordered_json::array();
   for (const std::string& old : options.old) {
-    const auto to = answer(*known, rules, old);
+    std::string place;
+    const auto to = answer(*known, rules, old, place);
     nlohmann::ordered_json item{{"from", old}};
     if (to) item["to"] = *to;
     item["dropped"] = !to.has_value();
+    const bool exists = place.empty() || known->tree.has(place);
+    if (to && !place.empty()) item["exists"] = exists;
+    if (!exists)
+      unknown.push_back(
+          warning_at({}, "map-unknown",
+                     fmt::format("{}: HEAD holds nothing at {}", reorg::quoted_path(old),
+                                 reorg::quoted_path(place)),
+                     "it was gone before the move, was removed since, or is misspelt"));
     output.data["answers"].push_back(item);
     text += (to ? *to : "(dropped) " + old) + "\n";
   }
@@ -225,6 +248,7 @@ void map(const MapOptions& options, Context& context) {
   }
   output.text = text;
   context.print(output);
+  if (!unknown.empty()) context.fail(unknown, kExitUnverified);
 }
 
 }  // namespace
@@ -244,6 +268,10 @@ void add_reorg_map(CLI::App& reorg, Context& context) {
                   "Names of the repository whose URLs are answered; default: that of origin")
       ->allow_extra_args(false)
       ->type_name("OWNER/NAME");
+  sub->add_option("--branch", options->branches,
+                  "Branches that have moved; default: the one at hand, main and master")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
   sub->add_option("--script", options->script,
                   "Print a script that answers the same and needs nothing else")
       ->check(CLI::IsMember(std::vector<std::string>{"bash", "python"}))
@@ -257,6 +285,10 @@ void add_reorg_map(CLI::App& reorg, Context& context) {
       ->needs(compat_form)
       ->type_name("DIR");
   sub->footer(
+      "URLs by a tag or a commit lead where they did, and are printed as they are.\n"
+      "Exit code: 0, 2 there is no map, 3 with --out: something is at an old path, 4 an answer "
+      "leads "
+      "nowhere.\n"
       "Examples:\n  muster reorg map 1.architectures/README.md\n  muster reorg map --script bash > "
       "map.sh");
   sub->callback([options, &context] { map(*options, context); });

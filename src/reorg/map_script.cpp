@@ -36,7 +36,7 @@ std::vector<MapRule> longest_first(std::vector<MapRule> rules) {
 
 }  // namespace
 
-std::string bash_script(const std::vector<MapRule>& rules, const std::vector<std::string>& names) {
+std::string bash_script(const std::vector<MapRule>& rules, const MapNames& names) {
   std::string cases;
   for (const MapRule& rule : longest_first(rules)) {
     const std::string from = shell_quoted(rule.from);
@@ -51,11 +51,14 @@ std::string bash_script(const std::vector<MapRule>& rules, const std::vector<std
     cases += fmt::format("    {}/*) moved={}${{path#{}/}} ;;\n", from,
                          shell_quoted(*rule.to + slash), from);
   }
-  std::string repositories;
-  for (const std::string& name : names) repositories += " " + shell_quoted(name);
+  const auto words = [](const std::vector<std::string>& list) {
+    std::string text;
+    for (const std::string& each : list) text += " " + shell_quoted(each);
+    return text.empty() ? std::string(" ''") : text;
+  };
   return fmt::format(R"script(#!/bin/bash
 # Where files, directories and URLs went: {0} OLD…
-# Prints a line for each; exit code 1: one of them was dropped.
+# Prints a line for each; exit code 1: one of them was dropped. URLs by a tag or a commit lead where they did.
 moved_path() {{
   local path=${{1%/}} slash=''
   [ "$path" = "$1" ] || slash=/
@@ -65,16 +68,18 @@ moved_path() {{
   moved=$moved$slash
 }}
 moved_url() {{
-  local name part rest ref head
+  local name branch where part rest
   for name in{2}; do
-    for part in "github.com/$name/blob/" "github.com/$name/tree/" "github.com/$name/raw/" \
-      "raw.githubusercontent.com/$name/refs/heads/" "raw.githubusercontent.com/$name/"; do
-      case $1 in *"$part"*) ;; *) continue ;; esac
-      head=${{1%%"$part"*}}$part rest=${{1#*"$part"}}
-      ref=${{rest%%/*}} rest=${{rest#*/}}
-      moved_path "${{rest%%[#?]*}}" || return 1
-      moved=$head$ref/$moved${{rest#"${{rest%%[#?]*}}"}}
-      return 0
+    for branch in{3}; do
+      for where in "github.com/$name/blob" "github.com/$name/tree" "github.com/$name/raw" "raw.githubusercontent.com/$name"; do
+        for part in "$where/refs/heads/$branch/" "$where/$branch/"; do
+          case $1 in *"$part"*) ;; *) continue ;; esac
+          rest=${{1#*"$part"}}
+          moved_path "${{rest%%[#?]*}}" || return 1
+          moved=${{1%%"$part"*}}$part$moved${{rest#"${{rest%%[#?]*}}"}}
+          return 0
+        done
+      done
     done
   done
   moved=$1
@@ -89,20 +94,21 @@ for old in "$@"; do
 done
 exit $code
 )script",
-                     "map.sh", cases, repositories.empty() ? " ''" : repositories);
+                     "map.sh", cases, words(names.names), words(names.branches));
 }
 
-std::string python_script(const std::vector<MapRule>& rules,
-                          const std::vector<std::string>& names) {
+std::string python_script(const std::vector<MapRule>& rules, const MapNames& names) {
   std::string table;
   for (const MapRule& rule : longest_first(rules)) {
     table +=
         fmt::format("    ({}, {}, {}),\n", python_bytes(rule.from),
                     rule.to ? python_bytes(*rule.to) : "None", rule.directory ? "True" : "False");
   }
-  std::string repositories;
-  for (const std::string& name : names)
-    repositories += (repositories.empty() ? "" : ", ") + python_bytes(name);
+  const auto items = [](const std::vector<std::string>& list) {
+    std::string text;
+    for (const std::string& each : list) text += (text.empty() ? "" : ", ") + python_bytes(each);
+    return text;
+  };
   return fmt::format(R"script(#!/usr/bin/env python3
 """Where files, directories and URLs went: map.py OLD...
 
@@ -115,6 +121,7 @@ import sys
 RULES = [
 {0}]
 NAMES = [{1}]
+BRANCHES = [{2}]
 
 
 def moved_path(path):
@@ -132,8 +139,8 @@ def moved(old):
     """The new path or URL of an old one (bytes); None when it was dropped."""
     for name in NAMES:
         found = re.match(
-            rb"(?s)(.*(?:github\.com/" + re.escape(name) + rb"/(?:blob|tree|raw)/[^/]+/|raw\.githubusercontent\.com/"
-            + re.escape(name) + rb"/(?:refs/heads/)?[^/]+/))([^#?]*)(.*)", old)
+            rb"(?s)(.*(?:github\.com/" + re.escape(name) + rb"/(?:blob|tree|raw)/|raw\.githubusercontent\.com/"
+            + re.escape(name) + rb"/)(?:refs/heads/)?(?:" + b"|".join(re.escape(each) for each in BRANCHES) + rb")/)([^#?]*)(.*)", old)
         if found:
             path = moved_path(found.group(2))
             return None if path is None else found.group(1) + path + found.group(3)
@@ -150,7 +157,7 @@ if __name__ == "__main__":
             sys.stdout.buffer.write(new + b"\n")
     sys.exit(code)
 )script",
-                     table, repositories);
+                     table, items(names.names), items(names.branches));
 }
 
 }  // namespace muster::reorg

@@ -9,10 +9,16 @@
 
 namespace muster::reorg {
 
+/// Whose URLs follow the move: those by a tag, a commit or another branch lead where they did.
+struct MapNames {
+  std::vector<std::string> names;     ///< owner/name, present and former
+  std::vector<std::string> branches;  ///< that have moved
+};
+
 /// Bash; `bash map.sh OLD…` prints the new path or URL of each, a line each, and exits with 1 when
-/// one was dropped. `names`: owner/name, present and former, whose URLs it answers for.
-std::string bash_script(const std::vector<MapRule>& rules, const std::vector<std::string>& names);
+/// one was dropped.
+std::string bash_script(const std::vector<MapRule>& rules, const MapNames& names);
 /// The same in Python 3, with a function `moved(old)`.
-std::string python_script(const std::vector<MapRule>& rules, const std::vector<std::string>& names);
+std::string python_script(const std::vector<MapRule>& rules, const MapNames& names);
 
 }  // namespace muster::reorg
