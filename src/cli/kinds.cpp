@@ -8,6 +8,7 @@
 #include "base/document.h"
 #include "cli/kind_benchmarks.h"
 #include "cli/kind_cases.h"
+#include "cli/kind_checks.h"
 #include "cli/kind_clusters.h"
 #include "cli/kind_facts.h"
 #include "cli/kind_runs.h"
@@ -34,9 +35,6 @@ Result<Shown> no_architecture(const Context&, const std::string& name) {
 Result<Shown> no_image(const Context&, const std::string& name) {
   return none_called("image", "images", name);
 }
-Result<Shown> no_check(const Context&, const std::string& name) {
-  return none_called("check", "checks", name);
-}
 Result<Shown> no_dashboard(const Context&, const std::string& name) {
   return none_called("dashboard", "dashboards", name);
 }
@@ -56,7 +54,8 @@ const std::vector<Kind>& kinds() {
        list_benchmarks, show_benchmark},
       {"clusters", "cluster", "clusters of the AWS account, and the stacks made for them",
        cluster_columns(), list_clusters, show_cluster, kExitUnverified, "in this account"},
-      {"checks", "check", "environment and node checks", kNames, nothing, no_check},
+      {"checks", "check", "health checks of a host, and the suites of them", check_columns(),
+       list_checks, show_check},
       {"dashboards", "dashboard", "dashboards and alert rules", kNames, nothing, no_dashboard},
       {"instances", "instance", "instance types and their hardware", instance_columns(),
        list_instances, show_instance},

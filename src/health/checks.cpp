@@ -18,6 +18,9 @@ const std::vector<CheckKind>& check_kinds() {
       {"efa", "EFA devices: how many, ports, drivers, errors",
        "lspci, ibv_devices, fi_info, rdma statistic, efa_installed_packages", true, read_efa,
        look_at_efa},
+      {"fabric", "What NCCL and NVSHMEM need to use EFA: plugin, versions, paths, what they chose",
+       "env, listings of libraries, fi_info --version, messages of the loader, NCCL's log", true,
+       read_fabric, look_at_fabric},
       {"topology", "How GPUs are joined: NVLink, its errors, access between peers",
        "nvidia-smi topo -m, topo -p2p, nvlink -s, nvlink -e", true, read_topology,
        look_at_topology},
@@ -36,10 +39,10 @@ const std::vector<Suite>& suites() {
       {"prolog", "Seconds; before a job", {"gpu", "kernel-log", "efa", "neuron", "limits"}},
       {"lightweight",
        "Minutes; on a node without jobs",
-       {"gpu", "kernel-log", "dcgm", "efa", "topology", "neuron", "limits"}},
+       {"gpu", "kernel-log", "dcgm", "efa", "fabric", "topology", "neuron", "limits"}},
       {"intensive",
        "Hours; on a drained node",
-       {"gpu", "kernel-log", "dcgm", "efa", "topology", "neuron", "limits"}},
+       {"gpu", "kernel-log", "dcgm", "efa", "fabric", "topology", "neuron", "limits"}},
   };
   return kSuites;
 }

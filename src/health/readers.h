@@ -31,6 +31,10 @@ void read_slurm(const Text& text, const Host& host, CheckResult& check);
 /// `neuron-ls`, `neuron-monitor`.
 void read_neuron(const Text& text, const Host& host, CheckResult& check);
 
+/// What NCCL and NVSHMEM need to use EFA, and whether they did: variables, listings of libraries,
+/// versions, messages of the loader, NCCL's log.
+void read_fabric(const Text& text, const Host& host, CheckResult& check);
+
 /// `ulimit -a`, /proc/PID/limits.
 void read_limits(const Text& text, const Host& host, CheckResult& check);
 
