@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/clock.h"
 #include "base/output.h"
 #include "base/redact.h"
 #include "base/schema.h"
+#include "base/text.h"
 #include "cli/context.h"
 #include "cli/run_view.h"
 #include "facts/facts.h"
+#include "health/action.h"
 #include "health/checks.h"
+#include "health/history.h"
 
 namespace muster::cli {
 namespace {
@@ -22,10 +26,10 @@ using health::Health;
 struct CheckRequest {
   std::vector<std::string> names;
   std::vector<std::string> from;
-  std::string root, instance, window;
+  std::string root, instance, window, plan, node, history;
   std::vector<int> ignore_xid;
   int nodes = 0, dcgm_level = 0;
-  bool all_boots = false;
+  bool all_boots = false, contract = false;
 };
 
 /// What the checks judge by; owns what a Host points to.
@@ -137,17 +141,61 @@ std::string check_text(const std::vector<CheckResult>& checks, Health health, bo
                       color);
 }
 
-void print(Context& context, const std::vector<CheckResult>& checks, const health::Host& host,
-           bool suite) {
+/// What the history says, this sample included, which is kept.
+Result<Health> with_history(Context& context, const std::string& file, Health now) {
+  const auto path = context.directory / file;
+  std::vector<health::Sample> samples;
+  if (context.files.exists(path)) {
+    const auto text = context.files.read(path);
+    if (!text) return text.error();
+    auto before = health::parse_history(*text, file);
+    if (!before) return before.error();
+    samples = std::move(*before);
+  }
+  samples.push_back({to_rfc3339(context.clock.now()), now});
+  if (const auto written = context.files.write(path, health::history_text(samples)); !written)
+    return written.error();
+  return health::steady(samples);
+}
+
+/// The node's name: as given, else this machine's.
+std::string node_name(Context& context, const CheckRequest& request) {
+  if (!request.node.empty()) return request.node;
+  const auto name = context.files.read("/proc/sys/kernel/hostname");
+  return name ? first_line(*name) : std::string("localhost");
+}
+
+Json to_json(const health::ActionPlan& plan) {
+  Json commands = Json::array();
+  for (const auto& argv : plan.commands) commands.push_back(health::shell_line(argv));
+  return {{"action", plan.action}, {"reason", plan.reason}, {"commands", std::move(commands)}};
+}
+
+void print(Context& context, const CheckRequest& request, const std::vector<CheckResult>& checks,
+           const health::Host& host, bool suite) {
   const Redactor redactor;
   const bool nothing_shown = suite && health::shows_nothing(checks, host);
   Health health = health::worst_of(checks);
   if (nothing_shown && !health::is_fault(health)) health = std::max(health, Health::kUnknown);
+  const Health sample = health;
+  if (!request.history.empty()) {
+    const auto stands = with_history(context, request.history, health);
+    if (!stands) return context.fail(stands.findings(), kExitBadInput);
+    health = *stands;
+  }
+  std::optional<health::ActionPlan> plan;
+  if (const auto manager = health::parse_manager(request.plan)) {
+    plan = health::plan_action(*manager, node_name(context, request), checks);
+    plan->reason = redactor.redact(plan->reason);
+    // A fault that does not stand yet, or is over and not yet believed.
+    if (!health::is_fault(health)) plan->commands.clear();
+  }
 
   Verdict verdict;
   Output output;
   output.name = "check";
   output.data["outcome"] = to_string(health);
+  if (!request.history.empty()) output.data["sample"] = to_string(sample);
   if (host.instance) output.data["instance"] = host.instance->name;
   if (const std::string todo = health::advice(health); !todo.empty()) output.data["advice"] = todo;
   Json& list = output.data["checks"] = Json::array();
@@ -167,13 +215,30 @@ void print(Context& context, const std::vector<CheckResult>& checks, const healt
     one["findings"] = std::move(findings);
     list.push_back(std::move(one));
   }
+  if (plan) output.data["plan"] = to_json(*plan);
   output.rows = "checks";
   output.columns = {{"OUTCOME", "outcome"}, {"CHECK", "name"}, {"EVIDENCE", "evidence"}};
   output.judges = true;
   output.checks = verdict.worst_first();
   output.text = check_text(checks, health, nothing_shown, redactor,
                            context.out_is_terminal ? terminal_width() : 0, context.color_out());
-  context.print(output);
+  if (sample != health) {
+    *output.text += fmt::format("this sample: {}; with those before it: {}\n", to_string(sample),
+                                to_string(health));
+  }
+  if (plan) {
+    *output.text += plan->commands.empty() ? "nothing to be done to the node\n"
+                                           : "to take it out of service (not done):\n";
+    for (const auto& argv : plan->commands)
+      *output.text += "  " + redactor.redact(health::shell_line(argv)) + "\n";
+  }
+  if (request.contract) {
+    // The line that HyperPod's orchestrator looks for, whatever the format.
+    context.out << redactor.redact(health::contract_line(node_name(context, request), checks))
+                << '\n';
+  } else {
+    context.print(output);
+  }
   // Not applicable is an answer to a single check: the host was seen to have no such hardware.
   if (context.exit_code == kExitOk && health != Health::kNotApplicable)
     context.exit_code = health::exit_code(health);
@@ -220,7 +285,7 @@ void check(Context& context, const CheckRequest& request) {
       checks.push_back(std::move(result));
     }
   }
-  print(context, checks, *host, suite);
+  print(context, request, checks, *host, suite);
 }
 
 std::string named(const std::vector<health::Suite>& suites) {
@@ -271,6 +336,18 @@ void add_check(CLI::App& root, Context& context) {
                   "Level of dcgmi diag; default: 2, in the intensive suite 4")
       ->check(CLI::Range(1, 4))
       ->type_name("LEVEL");
+  sub->add_option("--plan", request->plan,
+                  "Print the commands that take the node out of service; nothing is done")
+      ->check(CLI::IsMember(health::manager_names()))
+      ->type_name("MANAGER");
+  sub->add_option("--node", request->node, "Name of the node in plans; default: this machine's")
+      ->type_name("NAME");
+  sub->add_option("--history", request->history,
+                  "Keep the outcomes there: a fault stands when 3 of the last 6 samples have one, "
+                  "and is over after 3 good ones in a row")
+      ->type_name("FILE");
+  sub->add_flag("--contract", request->contract,
+                "Print the line that HyperPod's health checks end in, and nothing else");
   sub->footer(
       "Suites:\n" + named(health::suites()) + "Checks:\n" + named(health::check_kinds()) +
       "Outcomes: ok < flag < reset < reboot < investigate < replace; skipped, unknown and error: "

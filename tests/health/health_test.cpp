@@ -6,7 +6,9 @@
 #include <sstream>
 
 #include "facts/facts.h"
+#include "health/action.h"
 #include "health/checks.h"
+#include "health/history.h"
 #include "health/json_text.h"
 #include "health/readers.h"
 #include "health/slurm_nodes.h"
@@ -53,18 +55,18 @@ Health health(const std::string& check, const std::string& text, const Host& hos
   return read(check, text, host).health();
 }
 
-struct Sample {
+struct LogOf {
   const char* check;
   const char* file;
 };
 
-constexpr Sample kGood[] = {
+constexpr LogOf kGood[] = {
     {"dcgm", "dcgm-4-pass.json"},     {"gpu", "nvidia-smi-q-h100.txt"},
     {"gpu", "nvidia-smi-q-h100.xml"}, {"topology", "topo-p5.txt"},
     {"efa", "lspci-p5en.txt"},        {"neuron", "neuron-ls.json"},
 };
 
-constexpr Sample kAll[] = {
+constexpr LogOf kAll[] = {
     {"dcgm", "dcgm-4-pass.json"},      {"dcgm", "dcgm-4-isolate.json"},
     {"dcgm", "dcgm-3-fail.json"},      {"dcgm", "dcgm-4-table.log"},
     {"gpu", "nvidia-smi-q-h100.txt"},  {"gpu", "nvidia-smi-q-h100.xml"},
@@ -625,6 +627,45 @@ TEST(Looking, ACommandThatFailsOrHangsIsNotBelieved) {
   CheckResult hung("gpu");
   find_check("gpu")->look(LiveView(files, processes), a_host(), hung);
   EXPECT_EQ(hung.health(), Health::kReset) << hung.evidence();
+}
+
+Health steady_of(const std::vector<Health>& outcomes) {
+  std::vector<Sample> samples;
+  for (const Health outcome : outcomes) samples.push_back({"t", outcome});
+  return steady(samples);
+}
+
+TEST(History, AFaultStandsWhenItComesBack) {
+  const Health good = Health::kOk, bad = Health::kReset, worse = Health::kReplace,
+               blind = Health::kUnknown;
+  EXPECT_EQ(steady_of({}), Health::kUnknown);
+  EXPECT_EQ(steady_of({bad}), Health::kFlag);
+  EXPECT_EQ(steady_of({good, good, bad, good, good, good}), Health::kOk);
+  EXPECT_EQ(steady_of({bad, good, bad, good, bad}), bad);
+  EXPECT_EQ(steady_of({bad, bad, worse, good, good}), worse);
+  EXPECT_EQ(steady_of({bad, bad, worse, good, good, good}), good);
+  // What is older than the window is forgotten.
+  EXPECT_EQ(steady_of({bad, bad, good, good, good, good, bad}), Health::kFlag);
+  // A check that saw nothing puts no node back, and takes none out.
+  EXPECT_EQ(steady_of({bad, bad, bad, blind, blind, blind}), bad);
+  EXPECT_EQ(steady_of({good, blind}), blind);
+}
+
+// Plans act on evidence only: without a fault there is no command.
+RC_GTEST_PROP(Action, NothingIsDoneWithoutAFault, ()) {
+  const auto health = static_cast<Health>(*rc::gen::inRange(0, 10));
+  const auto manager = static_cast<Manager>(*rc::gen::inRange(0, 4));
+  CheckResult check("c");
+  check.add(health, "r", "", *rc::gen::arbitrary<std::string>());
+  const ActionPlan plan = plan_action(manager, "n1", {check});
+  RC_ASSERT(plan.commands.empty() == !is_fault(health));
+  for (const auto& argv : plan.commands) {
+    for (const std::string& word : argv) RC_ASSERT(word.find('\n') == std::string::npos);
+  }
+  const std::string contract = contract_line("n1", {check});
+  RC_ASSERT(contract.find('\n') == std::string::npos);
+  RC_ASSERT((contract.find(":Passed:") != std::string::npos) ==
+            (health == Health::kOk || health == Health::kFlag));
 }
 
 TEST(JsonText, IsFoundInTalk) {
