@@ -66,6 +66,71 @@ std::string with_tag(std::string_view content, Span url, const GithubUrl& parsed
   return text;
 }
 
+/// "git clone" before an offset whose URL is the repository's: how it takes the tag's tree.
+std::optional<PinEdit> pinned_clone(const World& world, std::string_view content,
+                                    std::size_t offset, const std::string& tag) {
+  constexpr std::string_view kClone = "git clone";
+  for (std::size_t at = content.rfind(kClone, offset); at != std::string_view::npos;
+       at = at == 0 ? std::string_view::npos : content.rfind(kClone, at - 1)) {
+    const std::size_t begin = at + kClone.size();
+    const std::string_view line = content.substr(begin, content.find('\n', begin) - begin);
+    const std::size_t host = line.find("github.com");
+    const auto url =
+        host == std::string_view::npos ? std::nullopt : url_around(content, begin + host);
+    const auto parsed = url ? parse_github_url(content, *url) : std::nullopt;
+    if (!parsed || world.side_named(slice(content, parsed->repository)) != std::size_t{0}) continue;
+    for (const std::string_view option : {" --branch ", " -b "}) {
+      const std::size_t there = line.find(option);
+      if (there == std::string_view::npos) continue;
+      const std::size_t value = there + option.size();
+      const std::size_t end = std::min(line.find_first_of(" \"'\\", value), line.size());
+      return PinEdit{begin + value, end - value, tag};
+    }
+    return PinEdit{begin, 0, " --branch " + tag};
+  }
+  return std::nullopt;
+}
+
+/// The value of the parameter that says which ref a path beside it is of: the nearest that names a
+/// ref of the repository, or the tag.
+std::optional<Span> ref_parameter(const World& world, std::string_view content, std::size_t offset,
+                                  const std::string& tag) {
+  constexpr std::size_t kNearest = 2000, kLinesBelow = 4;
+  const SideNames& refs = world.names(0);
+  const auto is_ref = [&](std::string_view value) {
+    return value == tag ||
+           std::find(refs.branches.begin(), refs.branches.end(), value) != refs.branches.end() ||
+           std::find(refs.other.begin(), refs.other.end(), value) != refs.other.end();
+  };
+  std::optional<Span> best;
+  std::size_t best_distance = kNearest, named = kLinesBelow;  // lines since a name of a branch
+  for (std::size_t begin = 0; begin < content.size();) {
+    const std::size_t end = std::min(content.find('\n', begin), content.size());
+    const std::string_view line = content.substr(begin, end - begin);
+    const std::size_t colon = std::min(line.find_first_of(":="), line.size());
+    const std::string key = lower(line.substr(0, colon));
+    const bool names = key.find("branch") != std::string::npos ||
+                       key.find("revision") != std::string::npos ||
+                       key.find("ref") != std::string::npos;
+    named = names ? 0 : named + 1;
+    const bool is_default = key.find("default") != std::string::npos && named < kLinesBelow;
+    constexpr std::string_view kAround = " \t\r\"',:=";
+    const std::size_t first = line.find_first_not_of(kAround, colon);
+    if ((names || is_default) && first != std::string_view::npos) {
+      const std::size_t last = line.find_last_not_of(kAround);
+      const std::string_view value = line.substr(first, last + 1 - first);
+      const std::size_t at = begin + first;
+      const std::size_t distance = at > offset ? at - offset : offset - at;
+      if (distance < best_distance && is_ref(value)) {
+        best_distance = distance;
+        best = Span{at, at + value.size()};
+      }
+    }
+    begin = end + 1;
+  }
+  return best;
+}
+
 /// What a URL or a path in a text is, beyond its reference.
 void describe(const World& world, std::string_view content, const std::string& tag,
               const Reference& reference, Access& access) {
@@ -76,6 +141,27 @@ void describe(const World& world, std::string_view content, const std::string& t
     access.how = std::string_view(reference.kind) == "parameter" ? "parameter" : "clone";
     access.text = reference.text;
     access.new_form = reference.replacement;
+    if (!access.moves) return;
+    if (access.how == "clone") {
+      const auto pin =
+          tag.empty() ? std::nullopt : pinned_clone(world, content, reference.offset, tag);
+      if (!pin) return;
+      access.pin = *pin;
+      access.pinned_form = "git clone --branch " + tag;
+      return;
+    }
+    const auto ref = ref_parameter(world, content, reference.offset, tag);
+    if (!ref) return;
+    access.ref = slice(content, *ref);
+    const auto& branches = world.names(0).branches;
+    if (std::find(branches.begin(), branches.end(), access.ref) == branches.end()) {
+      access.pinned = true;
+      access.moves = false;
+      access.new_form.reset();
+    } else if (!tag.empty()) {
+      access.pin = {ref->begin, ref->size(), tag};
+      access.pinned_form = access.text + " at " + tag;
+    }
     return;
   }
   const bool raw =
@@ -96,8 +182,10 @@ void describe(const World& world, std::string_view content, const std::string& t
     access.new_form->replace(reference.offset - url->begin, reference.text.size(),
                              *reference.replacement);
   }
-  if (!tag.empty() && access.moves)
+  if (!tag.empty() && access.moves) {
     access.pinned_form = with_tag(content, *url, *parsed, access.ref, tag);
+    access.pin = {url->begin, url->size(), *access.pinned_form};
+  }
 }
 
 }  // namespace
@@ -196,14 +284,23 @@ std::vector<std::string> paths_to_keep(const std::vector<ConsumerReport>& report
 
 std::string consumer_text(const std::string& content, const std::vector<const Access*>& accesses,
                           bool pin) {
-  std::string result;
-  std::size_t at = 0;
+  std::vector<PinEdit> edits;
   for (const Access* access : accesses) {
     const auto& form = pin ? access->pinned_form : access->new_form;
-    if (!form || access->begin < at || access->confidence == Confidence::kUnsure) continue;
-    result.append(content, at, access->begin - at);
-    result += *form;
-    at = access->begin + access->text.size();
+    if (!form || access->confidence == Confidence::kUnsure) continue;
+    edits.push_back(pin ? access->pin : PinEdit{access->begin, access->text.size(), *form});
+  }
+  std::stable_sort(edits.begin(), edits.end(),
+                   [](const PinEdit& a, const PinEdit& b) { return a.begin < b.begin; });
+  // Several paths of one clone share what pins it.
+  edits.erase(std::unique(edits.begin(), edits.end()), edits.end());
+  std::string result;
+  std::size_t at = 0;
+  for (const PinEdit& edit : edits) {
+    if (edit.begin < at) continue;
+    result.append(content, at, edit.begin - at);
+    result += edit.text;
+    at = edit.begin + edit.size;
   }
   return result.append(content, at, std::string::npos);
 }

@@ -14,6 +14,13 @@
 
 namespace muster::reorg {
 
+/// What pins a place: a piece of its file, and what stands there then.
+struct PinEdit {
+  std::size_t begin = 0, size = 0;
+  std::string text;
+  bool operator==(const PinEdit&) const = default;
+};
+
 /// One place that reads the repository.
 struct Access {
   std::string file;
@@ -26,6 +33,7 @@ struct Access {
   bool pinned = false;  ///< names a tag, a commit or another branch: the move does not touch it
   bool dead = false;
   std::optional<std::string> pinned_form;  ///< with the tag
+  PinEdit pin;                             ///< to the pinned form
   std::optional<std::string> new_form;     ///< after the move
   Confidence confidence = Confidence::kCertain;
   Reference edit;         ///< to the new form
