@@ -75,6 +75,32 @@ only; times are those of whole processes.
 """
 
 
+def bar_table(bars):
+    lines = ["", "| bar | measured | wanted | |", "|---|---:|---:|---|"]
+    return lines + [f"| {bar['name']} | {bar['value']:.3g} | {bar['limit']} | {bar['outcome']} |" for bar in bars]
+
+
+def expert(result):
+    """The section on expert parallelism."""
+    machine, work = result["machine"], result["workload"]
+    lines = ["| exchange | bytes a rank, both ways | dispatch | combine | bare MPI_Alltoallv, both | torch.distributed, both | over bare | over torch |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|"]
+    for name, row in result["rows"].items():
+        lines.append(f"| {name} | {row['bytes'] / 1e6:.1f} MB | {row['dispatch_us'] / 1e3:.2f} ms | {row['combine_us'] / 1e3:.2f} ms "
+                     f"| {row['bare_us'] / 1e3:.2f} ms | {row['peer_us'] / 1e3:.2f} ms | {row['over_bare']:.2f}× | {row['over_peer']:.1f}× |")
+    body = "\n".join(lines + bar_table(result["bars"]))
+    return f"""
+# Expert parallelism, side by side with MPI_Alltoallv and torch.distributed
+
+Measured on {result['date']} by `benchmarks/expert.sh`: {machine['processor']}, {machine['processors']} processors, load
+{machine['load_before']:.1f} before it; {work['ranks']} ranks on one node; PyTorch {result['versions']['peer_torch']} on gloo, one thread a rank.
+Normal: {work['normal']}; low-latency: {work['low_latency']}. Medians of {work['rounds']} pairs in turns, {work['iterations']} iterations each;
+every byte and sum was checked. Ours goes through memory that the ranks of a node share; a bare `MPI_Alltoallv` moves rows that lie packed already.
+
+{body}
+"""
+
+
 def reorganisation(result):
     lines = ["", "# Reorganising a repository", "",
              f"Measured on {result['date']} by `benchmarks/reorg.py` on generated repositories, {result['processors']} processors, load average "
@@ -96,6 +122,10 @@ if __name__ == "__main__":
     objects = source.parent / "kubernetes.json"
     if objects.exists():
         sys.stdout.write(kubernetes(json.loads(objects.read_text())))
+    for name, section in (("expert", expert),):
+        file = source.parent / f"{name}.json"
+        if file.exists():
+            sys.stdout.write(section(json.loads(file.read_text())))
     reorg = HERE / "results" / "reorg.json"
     if reorg.exists():
         sys.stdout.write(reorganisation(json.loads(reorg.read_text())))
