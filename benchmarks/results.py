@@ -80,6 +80,29 @@ def bar_table(bars):
     return lines + [f"| {bar['name']} | {bar['value']:.3g} | {bar['limit']} | {bar['outcome']} |" for bar in bars]
 
 
+def collectives(result):
+    """The section on collectives."""
+    machine, work = result["machine"], result["workload"]
+    lines = ["| operation | bytes | native | bare loop, OSU's method | bare calls back to back | native over bare | native over back to back |",
+             "|---|---:|---:|---:|---:|---:|---:|"]
+    for row in result["rows"]:
+        lines.append(f"| {row['operation']} | {row['bytes']} | {row['native_us']:.2f} us | {row['bare_us']:.2f} us | {row['tight_us']:.2f} us "
+                     f"| {row['over_bare']:.3f} | {row['over_tight']:.3f} |")
+    lines += [f"| {row['operation']}, beside {row['tool']} | {row['bytes']} | {row['native_us']:.2f} us | {row['tool_us']:.2f} us | "
+              f"| {row['over_tool']:.3f} | |" for row in result["tools"]]
+    body = "\n".join(lines + bar_table(result["bars"]))
+    return f"""
+# Collectives, side by side with bare MPI
+
+Measured on {result['date']} by `benchmarks/collectives.sh`: {machine['processor']}, {machine['processors']} processors, load
+{machine['load_before']:.1f} before it; {work['ranks']} ranks on one node. Medians of {work['pairs']} pairs in turns within one job, each
+the best of seven short windows a side. The bare loop times each call
+by itself, with a barrier after it, as OSU's micro-benchmarks do, less what its clock takes; the native runner times calls back to back, as nccl-tests do.
+
+{body}
+"""
+
+
 def expert(result):
     """The section on expert parallelism."""
     machine, work = result["machine"], result["workload"]
@@ -122,7 +145,7 @@ if __name__ == "__main__":
     objects = source.parent / "kubernetes.json"
     if objects.exists():
         sys.stdout.write(kubernetes(json.loads(objects.read_text())))
-    for name, section in (("expert", expert),):
+    for name, section in (("collectives", collectives), ("expert", expert)):
         file = source.parent / f"{name}.json"
         if file.exists():
             sys.stdout.write(section(json.loads(file.read_text())))

@@ -35,7 +35,7 @@ int run_collective(Operation operation, const Settings& settings) {
   // Checked before anything waits for others.
   Result<Sweep> sweep = make_sweep(operation, settings, std::nullopt);
   if (!sweep) return refuse(sweep.findings());
-  Job job(sweep->time_limit);
+  Job job(sweep->time_limit, sweep->fabric);
   Fabric& fabric = job.fabric();
   const bool first = job.first();
   sweep = make_sweep(operation, settings, fabric.size());
@@ -71,6 +71,9 @@ void add_collectives(CLI::App& app, int& exit_code) {
     CLI::App* sub =
         app.add_subcommand(to_string(operation), fmt::format("Measure {}", to_string(operation)));
     add_options(*sub, *settings);
+    sub->add_option("--fabric", settings->fabric,
+                    "mpi, nccl (GPUs, when built with it), or auto: nccl where there is a GPU")
+        ->capture_default_str();
     const auto one_sided = std::make_shared<bool>(false);
     if (operation == Operation::kAllToAll)
       sub->add_flag("--one-sided", *one_sided, "By puts into the others' memory");

@@ -1,5 +1,7 @@
 #include "engine/bench/command_support.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -18,7 +20,8 @@ int refuse(const Findings& findings) {
 }
 
 bool fit_to_memory(Sweep& sweep, Fabric& fabric, int buffers) {
-  std::vector<double> room = {static_cast<double>(memory_for_buffers(fabric))};
+  std::vector<double> room = {static_cast<double>(
+      std::min(memory_for_buffers(fabric), fabric.memory().value_or(SIZE_MAX)))};
   fabric.min(room);
   const double most = room[0] / buffers;
   if (static_cast<double>(sweep.sizes.back()) <= most) return true;

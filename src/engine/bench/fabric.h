@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/bench/operation.h"
@@ -28,6 +30,9 @@ struct Seat {
   int rank = 0;
   int pid = 0;
   std::string host;
+  int device = 0;
+  std::string bus = "cpu";  ///< of a GPU its address on the bus
+  std::string model = {};   ///< of a GPU its name; empty: the processor's
 };
 
 /// Not what a peer or the network did wrong, but what was asked of the fabric.
@@ -54,6 +59,15 @@ class Fabric {
   virtual void prepare(const Call& call) = 0;
   /// Carries out the operation that was prepared; returns when this rank's part of it is done.
   virtual void run() = 0;
+  /// Microseconds of so many operations, one after the other, by the fabric's own clock (a GPU's
+  /// events); nothing when it has none: then whoever calls run() times it.
+  virtual std::optional<double> run_timed(int /*times*/) { return std::nullopt; }
+  /// What the call's buffers hold is what the operation finds, and the other way round. Between
+  /// them, of a fabric with memory of its own, only that counts.
+  virtual void stage() {}
+  virtual void fetch() {}
+  /// Bytes that buffers may take in the fabric's own memory, when it has one.
+  virtual std::optional<std::size_t> memory() const { return std::nullopt; }
 
   virtual void barrier() = 0;
   /// Element by element over all ranks, to every rank.
@@ -64,5 +78,16 @@ class Fabric {
 
 /// Joins the job that mpirun or srun started. With neither: one rank alone.
 std::unique_ptr<Fabric> connect_mpi();
+
+/// What carries the operations, as --fabric names it; auto: NCCL where there is a GPU for each rank
+/// and the program was built with it, else MPI.
+enum class FabricKind { kAuto, kMpi, kNccl };
+std::optional<FabricKind> fabric_kind(std::string_view name);
+
+/// Whether this program was built with NCCL and there is a GPU here.
+bool has_nccl();
+/// NCCL between GPUs, one for each rank; `base` brings the ranks together and stays for what is not
+/// measured. Throws Unsupported when the program was built without, or GPUs are missing.
+std::unique_ptr<Fabric> connect_nccl(std::unique_ptr<Fabric> base);
 
 }  // namespace muster::measure

@@ -40,11 +40,20 @@ std::string share(Fabric& fabric, const std::string& text) {
 }  // namespace
 
 // The monitor lets the roll call speak first: it knows the names.
-Job::Job(milliseconds limit) : monitor_(limit, milliseconds(2000)) {
+Job::Job(milliseconds limit, FabricKind kind) : monitor_(limit, milliseconds(2000)) {
   if (const auto missing = roll_call_.missing(limit); !missing.empty()) end_without(missing, limit);
   fabric_ = connect_mpi();
   monitor_.joined(fabric_->rank(), fabric_->seats(),
                   share(*fabric_, first() ? monitor_.listen() : std::string()));
+  if (kind == FabricKind::kAuto) {
+    std::vector<double> there = {has_nccl() ? 1.0 : 0.0};
+    fabric_->min(there);
+    if (there[0] > 0) kind = FabricKind::kNccl;
+  }
+  if (kind == FabricKind::kNccl) {
+    monitor_.doing("start-up (NCCL)");
+    fabric_ = connect_nccl(std::move(fabric_));
+  }
 }
 
 void Job::finish() {

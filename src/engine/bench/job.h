@@ -14,7 +14,8 @@ class Job {
  public:
   /// Joins the others. When some have not come within `limit`, rank 0 names them and every rank
   /// ends (exit 124).
-  explicit Job(std::chrono::milliseconds limit);
+  /// Throws Unsupported for a fabric that is not there.
+  explicit Job(std::chrono::milliseconds limit, FabricKind kind = FabricKind::kMpi);
 
   Fabric& fabric() { return *fabric_; }
   Monitor& monitor() { return monitor_; }

@@ -69,6 +69,7 @@ class Measurement {
               recv.data(),        in_place};
     fill_in(call);
     fabric_.prepare(call);
+    fabric_.stage();
     apart.reset();
     Half half;
     half.microseconds = timed();
@@ -93,14 +94,18 @@ class Measurement {
   double timed() {
     for (int i = 0; i < sweep_.warmup; ++i) run();
     fabric_.barrier();
+    const double times = static_cast<double>(sweep_.iterations) * sweep_.aggregated;
+    monitor_.begin();
+    if (const auto time = sweep_.cpu_time
+                              ? std::nullopt
+                              : fabric_.run_timed(sweep_.iterations * sweep_.aggregated))
+      return over_ranks(*time / times);
     const auto now = sweep_.cpu_time ? &cpu_microseconds : &wall_microseconds;
     const double start = now();
     for (int i = 0; i < sweep_.iterations; ++i) {
       for (int m = 0; m < sweep_.aggregated; ++m) run();
     }
-    const double each =
-        (now() - start) / (static_cast<double>(sweep_.iterations) * sweep_.aggregated);
-    return over_ranks(each);
+    return over_ranks((now() - start) / times);
   }
 
   double over_ranks(double each) {
@@ -154,10 +159,12 @@ class Measurement {
         const Monitor::Apart apart(monitor_);
         recv.poison();
         fill_in(call);
+        fabric_.stage();
       }
       fabric_.barrier();
       run();
       const Monitor::Apart apart(monitor_);
+      fabric_.fetch();
       wrong[0] += static_cast<double>(count_wrong(pattern_, fabric_.rank(), counts_, result(call)));
     }
     fabric_.sum(wrong);

@@ -52,6 +52,15 @@ std::vector<std::size_t> sizes_between(const Sweep& sweep) {
 
 }  // namespace
 
+std::optional<FabricKind> fabric_kind(std::string_view name) {
+  constexpr std::pair<std::string_view, FabricKind> kKinds[] = {
+      {"auto", FabricKind::kAuto}, {"mpi", FabricKind::kMpi}, {"nccl", FabricKind::kNccl}};
+  for (const auto& [known, kind] : kKinds) {
+    if (name == known) return kind;
+  }
+  return std::nullopt;
+}
+
 void add_options(CLI::App& app, Settings& s) {
   app.add_option("-b,--minbytes", s.min_bytes, "Smallest size; k, M and G are binary")
       ->capture_default_str();
@@ -157,6 +166,8 @@ Result<Sweep> make_sweep(Operation operation, const Settings& settings, std::opt
   if (settings.average < 0 || settings.average > 3)
     findings.push_back(bad("-a", fmt::format("{}", settings.average), "0, 1, 2 or 3"));
 
+  if (!fabric_kind(settings.fabric))
+    findings.push_back(bad("--fabric", "no such fabric: " + settings.fabric, "auto, mpi or nccl"));
   if (settings.type == "all") {
     sweep.types = all_data_types();
   } else if (const auto type = data_type(settings.type)) {
@@ -204,6 +215,7 @@ Result<Sweep> make_sweep(Operation operation, const Settings& settings, std::opt
   sweep.average = settings.average;
   sweep.cpu_time = settings.cpu_time;
   sweep.timestamps = settings.timestamps;
+  sweep.fabric = *fabric_kind(settings.fabric);
   sweep.json = settings.json;
   return sweep;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/bench/operation.h"
+#include "engine/bench/fabric.h"
 
 namespace CLI {
 class App;
@@ -22,7 +22,7 @@ struct Settings {
   double step_factor = 0;  ///< above 1: used instead of step_bytes
   int iterations = 20, warmup = 1, aggregated = 1, checks = 1;
   long cycles = 1;  ///< 0: until `duration` is over
-  std::string type = "float", reduction = "sum";
+  std::string type = "float", reduction = "sum", fabric = "auto";
   int root = 0;
   double time_limit = 300;
   double duration = 0;
@@ -48,6 +48,7 @@ struct Sweep {
   std::optional<std::chrono::milliseconds> duration;
   int average = 1;
   bool cpu_time = false, timestamps = false;
+  FabricKind fabric = FabricKind::kAuto;
   std::string json;  ///< path; empty: none
 };
 

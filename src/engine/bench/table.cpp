@@ -56,8 +56,9 @@ std::string header(const Sweep& sweep, const std::vector<Seat>& seats, const std
                             : fmt::format("{}(bytes)", sweep.step_bytes),
       sweep.warmup, sweep.iterations, sweep.aggregated, sweep.checks);
   for (const Seat& seat : seats)
-    text += fmt::format("#  Rank {:2} Group  0 Pid {:6} on {:>10} device  0 [cpu] {}\n", seat.rank,
-                        seat.pid, seat.host, processor);
+    text += fmt::format("#  Rank {:2} Group  0 Pid {:6} on {:>10} device {:2} [{}] {}\n", seat.rank,
+                        seat.pid, seat.host, seat.device, seat.bus,
+                        seat.model.empty() ? processor : seat.model);
   text += fmt::format("#\n#{:>61}{:>33}{:>33}\n", "", "out-of-place", "in-place");
   text +=
       fmt::format("#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}", "size", "count", "type", "redop", "root");
@@ -133,8 +134,8 @@ std::string to_json(const Sweep& sweep, const std::vector<std::string>& argument
                                {"group", 0},
                                {"pid", seat.pid},
                                {"hostname", seat.host},
-                               {"device", 0},
-                               {"device_info", processor}});
+                               {"device", seat.device},
+                               {"device_info", seat.model.empty() ? processor : seat.model}});
   json["results"] = Json::array();
   for (const Row& row : rows)
     json["results"].push_back({{"size", row.bytes},

@@ -139,6 +139,13 @@ TEST(BenchJobs, HypercubeNeedsAPowerOfTwo) {
       << result.err;
 }
 
+TEST(BenchJobs, AFabricThatIsNotThereIsRefused) {
+  const ProcessResult result = bench(1, {"all_reduce", "-b", "64", "-e", "64", "--fabric", "nccl"});
+  EXPECT_EQ(result.exit_code, 2) << result.out;
+  EXPECT_NE(result.err.find("--fabric nccl: "), std::string::npos) << result.err;
+  EXPECT_EQ(bench(1, {"all_reduce", "-b", "64", "-e", "64", "--fabric", "tin"}).exit_code, 2);
+}
+
 TEST(BenchJobs, JsonIsWritten) {
   const auto file = std::filesystem::temp_directory_path() /
                     ("muster-bench-" + std::to_string(::getpid()) + ".json");
@@ -239,20 +246,21 @@ TEST(BenchJobs, UnlikeNodesCantBeHierarchical) {
 }
 
 TEST(BenchJobs, AByteDamagedOnAnyRankIsFound) {
-  for (const char* path :
-       {"--path alltoallv", "--path hierarchical", "--path hierarchical --ranks-per-node 1"}) {
-    for (int rank = 0; rank < 3; ++rank) {
-      std::string arguments = std::string("ep ") + path;
-      for (const std::string& word : kSmall) arguments += " " + word;
-      const ProcessResult result =
-          with_rank(3, rank, "LD_PRELOAD=" MUSTER_BENCH_FAULT " exec " MUSTER_BENCH " " + arguments,
-                    arguments);
-      EXPECT_EQ(result.exit_code, 3) << path << rank << result.out << result.err;
-      const auto table = rows(result.out);
-      ASSERT_GE(table.size(), 2U) << result.out;
-      EXPECT_NE(table.front().back(), "0") << path << rank << result.out;  // dispatch
-      EXPECT_NE(table.back().back(), "0") << path << rank << result.out;   // combine
-    }
+  const std::pair<const char*, int> places[] = {{"--path alltoallv", 0},
+                                                {"--path alltoallv", 1},
+                                                {"--path alltoallv", 2},
+                                                {"--path hierarchical", 1},
+                                                {"--path hierarchical --ranks-per-node 1", 2}};
+  for (const auto& [path, rank] : places) {
+    std::string arguments = std::string("ep ") + path;
+    for (const std::string& word : kSmall) arguments += " " + word;
+    const ProcessResult result = with_rank(
+        3, rank, "LD_PRELOAD=" MUSTER_BENCH_FAULT " exec " MUSTER_BENCH " " + arguments, arguments);
+    EXPECT_EQ(result.exit_code, 3) << path << rank << result.out << result.err;
+    const auto table = rows(result.out);
+    ASSERT_GE(table.size(), 2U) << result.out;
+    EXPECT_NE(table.front().back(), "0") << path << rank << result.out;  // dispatch
+    EXPECT_NE(table.back().back(), "0") << path << rank << result.out;   // combine
   }
 }
 
