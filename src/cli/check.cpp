@@ -12,6 +12,7 @@
 #include "cli/context.h"
 #include "cli/run_view.h"
 #include "facts/facts.h"
+#include "health/act.h"
 #include "health/action.h"
 #include "health/checks.h"
 #include "health/history.h"
@@ -26,10 +27,10 @@ using health::Health;
 struct CheckRequest {
   std::vector<std::string> names;
   std::vector<std::string> from;
-  std::string root, instance, window, plan, node, history;
+  std::string root, instance, window, plan, node, history, at_most = "1";
   std::vector<int> ignore_xid;
   int nodes = 0, dcgm_level = 0;
-  bool all_boots = false, contract = false;
+  bool all_boots = false, contract = false, act = false;
 };
 
 /// What the checks judge by; owns what a Host points to.
@@ -171,6 +172,17 @@ Json to_json(const health::ActionPlan& plan) {
   return {{"action", plan.action}, {"reason", plan.reason}, {"commands", std::move(commands)}};
 }
 
+std::string plan_text(const health::ActionPlan& plan, bool done, const Redactor& redactor) {
+  if (plan.commands.empty()) {
+    return done ? plan.reason + "\n" : "nothing to be done to the node\n";
+  }
+  std::string text = done ? fmt::format("done ({}):\n", plan.action)
+                          : std::string("to take it out of service (not done):\n");
+  for (const auto& argv : plan.commands)
+    text += "  " + redactor.redact(health::shell_line(argv)) + "\n";
+  return text;
+}
+
 void print(Context& context, const CheckRequest& request, const std::vector<CheckResult>& checks,
            const health::Host& host, bool suite) {
   const Redactor redactor;
@@ -189,6 +201,12 @@ void print(Context& context, const CheckRequest& request, const std::vector<Chec
     plan->reason = redactor.redact(plan->reason);
     // A fault that does not stand yet, or is over and not yet believed.
     if (!health::is_fault(health)) plan->commands.clear();
+    if (request.act) {
+      const auto done = health::act(*manager, node_name(context, request), health, *plan,
+                                    *health::parse_limit(request.at_most), context.processes);
+      if (!done) return context.fail(done.findings(), kExitInternal);
+      plan = *done;
+    }
   }
 
   Verdict verdict;
@@ -226,12 +244,7 @@ void print(Context& context, const CheckRequest& request, const std::vector<Chec
     *output.text += fmt::format("this sample: {}; with those before it: {}\n", to_string(sample),
                                 to_string(health));
   }
-  if (plan) {
-    *output.text += plan->commands.empty() ? "nothing to be done to the node\n"
-                                           : "to take it out of service (not done):\n";
-    for (const auto& argv : plan->commands)
-      *output.text += "  " + redactor.redact(health::shell_line(argv)) + "\n";
-  }
+  if (plan) *output.text += plan_text(*plan, request.act, redactor);
   if (request.contract) {
     // The line that HyperPod's orchestrator looks for, whatever the format.
     context.out << redactor.redact(health::contract_line(node_name(context, request), checks))
@@ -245,6 +258,13 @@ void print(Context& context, const CheckRequest& request, const std::vector<Chec
 }
 
 void check(Context& context, const CheckRequest& request) {
+  if (!health::parse_limit(request.at_most)) {
+    return context.fail(
+        {failure("limit", fmt::format("--at-most: \"{}\" is no number of nodes", request.at_most),
+                 "e.g. 2 or 10%")
+             .findings.front()},
+        kExitBadInput);
+  }
   const auto policies = load_policies(context);
   if (!policies) return context.fail(policies.findings(), kExitBadInput);
   auto host = make_host(context, request, *policies);
@@ -336,10 +356,18 @@ void add_check(CLI::App& root, Context& context) {
                   "Level of dcgmi diag; default: 2, in the intensive suite 4")
       ->check(CLI::Range(1, 4))
       ->type_name("LEVEL");
-  sub->add_option("--plan", request->plan,
-                  "Print the commands that take the node out of service; nothing is done")
-      ->check(CLI::IsMember(health::manager_names()))
-      ->type_name("MANAGER");
+  CLI::Option* plan =
+      sub->add_option("--plan", request->plan,
+                      "Print the commands that take the node out of service; nothing is done");
+  plan->check(CLI::IsMember(health::manager_names()))->type_name("MANAGER");
+  CLI::Option* act = sub->add_flag(
+      "--act", request->act, "Run them; a node that is well and that muster took out is put back");
+  act->needs(plan);
+  sub->add_option("--at-most", request->at_most,
+                  "Nodes, or percent of them, that muster may have out of service at once; "
+                  "default: 1")
+      ->needs(act)
+      ->type_name("N|P%");
   sub->add_option("--node", request->node, "Name of the node in plans; default: this machine's")
       ->type_name("NAME");
   sub->add_option("--history", request->history,

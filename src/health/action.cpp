@@ -7,7 +7,6 @@
 namespace muster::health {
 namespace {
 
-constexpr const char* kTaint = "muster.dev/unhealthy";
 constexpr const char* kHyperPodStatus = "sagemaker.amazonaws.com/node-health-status";
 
 std::string action_of(Health health) {
@@ -76,7 +75,7 @@ ActionPlan plan_action(Manager manager, const std::string& node,
   const Health health = worst_of(checks);
   ActionPlan plan;
   plan.action = action_of(health);
-  plan.reason = "muster " + reason_of(checks);
+  plan.reason = kReasonMark + reason_of(checks);
   if (!is_fault(health)) return plan;
   const bool reboot = health == Health::kReboot, replace = health == Health::kReplace;
   const std::string name = "NodeName=" + node;
@@ -112,6 +111,20 @@ ActionPlan plan_action(Manager manager, const std::string& node,
                                                      : "UnschedulablePendingReboot")});
       }
       break;
+  }
+  return plan;
+}
+
+ActionPlan plan_return(Manager manager, const std::string& node) {
+  ActionPlan plan;
+  plan.action = "return";
+  plan.reason = "well again";
+  if (manager == Manager::kSlurm || manager == Manager::kHyperPodSlurm) {
+    plan.commands.push_back({"scontrol", "update", "NodeName=" + node, "State=RESUME"});
+  } else {
+    plan.commands.push_back({"kubectl", "taint", "nodes", node, std::string(kTaint) + "-"});
+    plan.commands.push_back({"kubectl", "annotate", "node", node, "muster.dev/reason-"});
+    plan.commands.push_back({"kubectl", "uncordon", node});
   }
   return plan;
 }

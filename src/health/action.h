@@ -28,6 +28,14 @@ struct ActionPlan {
 ActionPlan plan_action(Manager manager, const std::string& node,
                        const std::vector<CheckResult>& checks);
 
+/// The plan that puts a node back that muster took out.
+ActionPlan plan_return(Manager manager, const std::string& node);
+
+/// What muster marks nodes with that it took out of service: a reason of Slurm starts with it, and
+/// the name of a taint of Kubernetes.
+inline constexpr const char* kReasonMark = "muster ";
+inline constexpr const char* kTaint = "muster.dev/unhealthy";
+
 /// HyperPod's contract line: HEALTH_CHECK_RESULT:<host>:<Passed|Failed|Skipped>:<none|reboot|
 /// replace>:<reason>. What could not be verified is Skipped, never Passed.
 std::string contract_line(const std::string& node, const std::vector<CheckResult>& checks);

@@ -75,21 +75,13 @@ constexpr std::array<std::pair<char, const char*>, 10> kSigns = {{
     {'&', "blocked"},
 }};
 
-struct SlurmSeen {
-  std::string node;
-  int count = 1;
-  NodeState state;
-  std::string reason;
-  int line = 0;
-};
-
 int count_of(std::string_view word) {
   const auto number = whole(word);
   return number && *number <= 10000000 ? static_cast<int>(*number) : -1;
 }
 
 /// scontrol show nodes, in lines or one line a node: "NodeName=n1 … State=IDLE+DRAIN … Reason=…".
-void read_scontrol(const std::vector<Line>& stream, std::vector<SlurmSeen>& seen) {
+void read_scontrol(const std::vector<Line>& stream, std::vector<NodeRow>& seen) {
   static thread_local const Regex& name = pattern(R"((?:^|\s)NodeName=(\S+))");
   static thread_local const Regex& state = pattern(R"((?:^|\s)State=(\S+))");
   static thread_local const Regex& reason = pattern(R"((?:^|\s)Reason=(.*?)(?: \[|$))");
@@ -104,7 +96,7 @@ void read_scontrol(const std::vector<Line>& stream, std::vector<SlurmSeen>& seen
 }
 
 /// sinfo's table with titles, or rows that hold a count, a state and a node list in any order.
-void read_sinfo(const std::vector<Line>& stream, std::vector<SlurmSeen>& seen,
+void read_sinfo(const std::vector<Line>& stream, std::vector<NodeRow>& seen,
                 std::vector<int>& not_understood) {
   std::vector<std::string> titles;
   for (const Line& line : stream) {
@@ -130,7 +122,7 @@ void read_sinfo(const std::vector<Line>& stream, std::vector<SlurmSeen>& seen,
       titles = cells;
       continue;
     }
-    SlurmSeen one;
+    NodeRow one;
     one.line = line.number;
     one.count = -1;
     bool found = false;
@@ -268,8 +260,14 @@ std::vector<std::string> expand_nodes(std::string_view expression) {
   return names;
 }
 
+std::vector<NodeRow> parse_scontrol_nodes(std::string_view text) {
+  std::vector<NodeRow> rows;
+  read_scontrol(lines_of(text), rows);
+  return rows;
+}
+
 void read_slurm(const Text& text, const Host& host, CheckResult& check) {
-  std::vector<SlurmSeen> seen;
+  std::vector<NodeRow> seen;
   std::vector<int> not_understood;
   const std::vector<Line> lines = lines_of(text.content);
   const bool scontrol = text.content.find("NodeName=") != std::string::npos;
@@ -279,7 +277,7 @@ void read_slurm(const Text& text, const Host& host, CheckResult& check) {
     read_sinfo(lines, seen, not_understood);
   int all = 0, well = 0;
   std::map<std::string, int> states;
-  for (const SlurmSeen& one : seen) {
+  for (const NodeRow& one : seen) {
     all += one.count;
     const Health health = health_of(one.state);
     states[one.state.text.empty() ? "no state" : lower_case(one.state.text)] += one.count;

@@ -26,6 +26,18 @@ NodeState parse_node_state(std::string_view text);
 /// Whether the node can take jobs, and how bad it is when it can't.
 Health health_of(const NodeState& state);
 
+/// One row of sinfo or one node of scontrol.
+struct NodeRow {
+  std::string node;  ///< a name, or an expression; may be empty
+  int count = 1;
+  NodeState state;
+  std::string reason;
+  int line = 0;
+};
+
+/// `scontrol show nodes`, in lines or one line a node.
+std::vector<NodeRow> parse_scontrol_nodes(std::string_view text);
+
 /// Node names of a Slurm expression, "n[1-3,07],gpu-1", up to a million; what is no expression is
 /// one name.
 std::vector<std::string> expand_nodes(std::string_view expression);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "facts/facts.h"
+#include "health/act.h"
 #include "health/action.h"
 #include "health/checks.h"
 #include "health/history.h"
@@ -666,6 +667,81 @@ RC_GTEST_PROP(Action, NothingIsDoneWithoutAFault, ()) {
   RC_ASSERT(contract.find('\n') == std::string::npos);
   RC_ASSERT((contract.find(":Passed:") != std::string::npos) ==
             (health == Health::kOk || health == Health::kFlag));
+}
+
+TEST(Acting, TheLimitIsOfNodesOrAShare) {
+  EXPECT_EQ(parse_limit("3")->of(100), 3);
+  EXPECT_EQ(parse_limit("10%")->of(45), 4);
+  EXPECT_EQ(parse_limit("0")->of(10), 0);
+  for (const char* wrong : {"", "%", "1.5", "-1", "101%", "many", "1e3"})
+    EXPECT_FALSE(parse_limit(wrong).has_value()) << wrong;
+}
+
+constexpr const char* kNodes =
+    "NodeName=n1 State=IDLE Reason=\n"
+    "NodeName=n2 State=IDLE+DRAIN Reason=muster gpu lost [root@2026-11-30T09:00:00]\n"
+    "NodeName=n3 State=IDLE+DRAIN Reason=disk swap [root@2026-11-30T09:00:00]\n"
+    "NodeName=n4 State=MIXED\n";
+
+TEST(Acting, FollowsHowTheClusterStands) {
+  CheckResult bad("gpu");
+  bad.add(Health::kReplace, "r", "GPU 0", "lost");
+  const auto decided = [&](const std::string& node, Health health, const std::string& limit) {
+    return decide(Manager::kSlurm, node, health, plan_action(Manager::kSlurm, node, {bad}),
+                  slurm_standing(kNodes, node), *parse_limit(limit));
+  };
+  EXPECT_EQ(decided("n1", Health::kReplace, "2").commands.size(), 1U);
+  const ActionPlan held = decided("n1", Health::kReplace, "1");
+  EXPECT_TRUE(held.commands.empty());
+  EXPECT_NE(held.reason.find("held back: 1 of 4 nodes"), std::string::npos) << held.reason;
+  EXPECT_TRUE(decided("n1", Health::kReplace, "25%").commands.empty());
+  EXPECT_TRUE(decided("n2", Health::kReplace, "9").commands.empty());  // out already
+  EXPECT_TRUE(decided("n3", Health::kReplace, "9").commands.empty());  // by somebody else
+  EXPECT_TRUE(decided("n9", Health::kReplace, "9").commands.empty());  // not known
+  // Well again: only what muster took out is put back.
+  EXPECT_EQ(decided("n2", Health::kOk, "1").commands,
+            (std::vector<std::vector<std::string>>{
+                {"scontrol", "update", "NodeName=n2", "State=RESUME"}}));
+  EXPECT_TRUE(decided("n3", Health::kOk, "1").commands.empty());
+  EXPECT_TRUE(decided("n1", Health::kOk, "1").commands.empty());
+  for (const Health blind :
+       {Health::kUnknown, Health::kError, Health::kSkipped, Health::kNotApplicable}) {
+    EXPECT_TRUE(decided("n2", blind, "9").commands.empty());
+    EXPECT_TRUE(decided("n1", blind, "9").commands.empty());
+  }
+}
+
+TEST(Acting, ReadsTheTaintsOfKubernetes) {
+  const std::string nodes =
+      R"({"items":[{"metadata":{"name":"a"},"spec":{}},)"
+      R"({"metadata":{"name":"b"},"spec":{"unschedulable":true,"taints":[{"key":"muster.dev/unhealthy"}]}},)"
+      R"({"metadata":{"name":"c"},"spec":{"unschedulable":true}}]})";
+  const auto b = kubernetes_standing(nodes, "b");
+  ASSERT_TRUE(b.ok());
+  EXPECT_EQ(b->nodes, 3);
+  EXPECT_EQ(b->out, 1);
+  EXPECT_TRUE(b->node_out);
+  EXPECT_TRUE(kubernetes_standing(nodes, "c")->by_others);
+  EXPECT_FALSE(kubernetes_standing(nodes, "d")->known);
+  EXPECT_FALSE(kubernetes_standing("error", "a").ok());
+}
+
+TEST(Acting, StopsAtTheFirstCommandThatFails) {
+  FakeProcessRunner processes;
+  ProcessResult nodes, refused;
+  nodes.exit_code = 0;
+  nodes.out = kNodes;
+  refused.exit_code = 1;
+  refused.err = "slurm_update error: Access/permission denied";
+  processes.answer("scontrol --oneliner show nodes", nodes);
+  processes.answer("scontrol update", refused);
+  CheckResult bad("kernel-log");
+  bad.add(Health::kReboot, "r", "GPU 0", "Xid 79");
+  const auto done = act(Manager::kSlurm, "n1", Health::kReboot,
+                        plan_action(Manager::kSlurm, "n1", {bad}), Limit{2, false}, processes);
+  ASSERT_FALSE(done.ok());
+  EXPECT_NE(done.findings().front().message.find("Access/permission denied"), std::string::npos);
+  EXPECT_EQ(processes.asked().size(), 2U);  // the reboot was not asked for
 }
 
 TEST(JsonText, IsFoundInTalk) {

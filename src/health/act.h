@@ -1,0 +1,52 @@
+// Carries a plan out, within a limit of nodes that are out of service at once, and puts a node back
+// only when muster took it out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/process.h"
+#include "base/result.h"
+#include "health/action.h"
+
+namespace muster::health {
+
+/// How many nodes muster may have out of service at once: a number, or a share of the cluster.
+struct Limit {
+  double value = 1;
+  bool percent = false;
+
+  /// Of a cluster of so many nodes; a share is rounded down.
+  int of(int nodes) const;
+};
+
+/// "3" or "10%". Nothing: neither.
+std::optional<Limit> parse_limit(std::string_view text);
+
+/// How the cluster stands, as its scheduler tells it.
+struct Standing {
+  int nodes = 0;
+  int out = 0;             ///< that muster took out of service
+  bool known = false;      ///< the node is one of them
+  bool node_out = false;   ///< it was taken out by muster
+  bool by_others = false;  ///< it was taken out by somebody else
+};
+
+/// From `scontrol show nodes`.
+Standing slurm_standing(std::string_view text, const std::string& node);
+/// From `kubectl get nodes -o json`. Failure: another form.
+Result<Standing> kubernetes_standing(const std::string& text, const std::string& node);
+
+/// What to do, given how the cluster stands: the plan's commands, none with the reason, or those
+/// that put the node back (the node is well and was taken out by muster).
+ActionPlan decide(Manager manager, const std::string& node, Health health, ActionPlan plan,
+                  const Standing& standing, const Limit& limit);
+
+/// Asks the scheduler, decides, and runs the commands one after another, each bounded. Returns what
+/// was done. Failure: the scheduler can't be asked, or a command failed, with its output; those
+/// before it were done.
+Result<ActionPlan> act(Manager manager, const std::string& node, Health health,
+                       const ActionPlan& plan, const Limit& limit, ProcessRunner& processes);
+
+}  // namespace muster::health
