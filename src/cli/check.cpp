@@ -16,6 +16,7 @@
 #include "health/action.h"
 #include "health/checks.h"
 #include "health/history.h"
+#include "health/inject.h"
 
 namespace muster::cli {
 namespace {
@@ -27,7 +28,7 @@ using health::Health;
 struct CheckRequest {
   std::vector<std::string> names;
   std::vector<std::string> from;
-  std::string root, instance, window, plan, node, history, at_most = "1";
+  std::string root, instance, window, inject, plan, node, history, at_most = "1";
   std::vector<int> ignore_xid;
   int nodes = 0, dcgm_level = 0;
   bool all_boots = false, contract = false, act = false;
@@ -299,10 +300,23 @@ void check(Context& context, const CheckRequest& request) {
       if (!names) return context.fail(names.findings(), kExitBadInput);
       view = std::make_unique<health::TreeView>(context.files, root);
     }
+    std::optional<health::InjectedView> injected;
+    if (!request.inject.empty()) injected.emplace(*view, *health::find_fault(request.inject));
     for (const health::CheckKind* kind : *kinds) {
       CheckResult result(kind->name);
-      kind->look(*view, *host, result);
+      kind->look(injected ? static_cast<const health::HostView&>(*injected) : *view, *host, result);
       checks.push_back(std::move(result));
+    }
+    if (injected && !injected->planted()) {
+      return context.fail(
+          {failure("inject",
+                   fmt::format("{} could not be planted: nothing that was looked at shows "
+                               "such hardware",
+                               request.inject),
+                   fmt::format("the check that finds it: {}",
+                               health::find_fault(request.inject)->check))
+               .findings.front()},
+          kExitUnverified);
     }
   }
   print(context, request, checks, *host, suite);
@@ -313,6 +327,19 @@ std::string named(const std::vector<health::Suite>& suites) {
   for (const health::Suite& suite : suites)
     text += fmt::format("  {:<12} {}: {}\n", suite.name, suite.doc, fmt::join(suite.checks, ", "));
   return text;
+}
+
+std::string named(const std::vector<health::Fault>& faults) {
+  std::string text;
+  for (const health::Fault& fault : faults)
+    text += fmt::format("  {:<18} {} ({})\n", fault.name, fault.doc, fault.check);
+  return text;
+}
+
+std::vector<std::string> fault_names() {
+  std::vector<std::string> names;
+  for (const health::Fault& fault : health::faults()) names.emplace_back(fault.name);
+  return names;
 }
 
 std::string named(const std::vector<health::CheckKind>& kinds) {
@@ -339,6 +366,12 @@ void add_check(CLI::App& root, Context& context) {
                   "commands/nvidia-smi_-q_-x")
       ->excludes(from)
       ->type_name("DIR");
+  sub->add_option("--inject", request->inject,
+                  "Plant a fault in a copy of what is looked at: does the check, the prolog, the "
+                  "alert find it? The host is not touched")
+      ->excludes(from)
+      ->check(CLI::IsMember(fault_names()))
+      ->type_name("FAULT");
   sub->add_option("--instance", request->instance,
                   "What the host should be: its accelerators, NVLinks and EFA devices are counted")
       ->type_name("TYPE");
@@ -378,6 +411,7 @@ void add_check(CLI::App& root, Context& context) {
                 "Print the line that HyperPod's health checks end in, and nothing else");
   sub->footer(
       "Suites:\n" + named(health::suites()) + "Checks:\n" + named(health::check_kinds()) +
+      "Faults to plant:\n" + named(health::faults()) +
       "Outcomes: ok < flag < reset < reboot < investigate < replace; skipped, unknown and error: "
       "could not be verified.\n"
       "Exit codes: 0 ok or flag; 3 reset to replace; 4 could not be verified, or a suite that "

@@ -10,6 +10,7 @@
 #include "health/action.h"
 #include "health/checks.h"
 #include "health/history.h"
+#include "health/inject.h"
 #include "health/json_text.h"
 #include "health/readers.h"
 #include "health/slurm_nodes.h"
@@ -742,6 +743,55 @@ TEST(Acting, StopsAtTheFirstCommandThatFails) {
   ASSERT_FALSE(done.ok());
   EXPECT_NE(done.findings().front().message.find("Access/permission denied"), std::string::npos);
   EXPECT_EQ(processes.asked().size(), 2U);  // the reboot was not asked for
+}
+
+// Every fault of the catalogue turns the check that has to find it, and no other, from well to
+// unwell.
+TEST(Inject, EveryFaultIsFoundByItsCheck) {
+  MemoryFileSystem files;
+  const auto put = [&](const std::string& path, const std::string& text) {
+    ASSERT_TRUE(files.write("/host" + path, text).ok());
+  };
+  std::string eight = log("nvidia-smi-q-h100.xml");
+  const std::size_t first = eight.find("\t<gpu id"), after = eight.find("</gpu>") + 7;
+  const std::string gpu = eight.substr(first, after - first);
+  for (int i = 0; i < 6; ++i) eight.insert(first, gpu);
+  eight.replace(eight.find("<attached_gpus>2"), 16, "<attached_gpus>8");
+  put("/commands/nvidia-smi_-q_-x", eight);
+  put("/commands/nvidia-smi_topo_-m", log("topo-p5.txt"));
+  put("/commands/dmesg", "[ 0.0] Linux version 6.1\n[ 1.0] well\n");
+  put("/proc/self/limits",
+      "Max open files 65536 65536 files\nMax locked memory  unlimited  unlimited  bytes\n");
+  for (int i = 0; i < 32; ++i) {
+    const std::string device = fmt::format("/sys/class/infiniband/rdmap{}s0", i);
+    put(device + "/device/uevent", "DRIVER=efa\n");
+    put(device + "/ports/1/state", "4: ACTIVE\n");
+    put(fmt::format("/dev/infiniband/uverbs{}", i), "");
+  }
+  for (const char* module : {"efa", "ib_uverbs", "ib_core"})
+    put(std::string("/sys/module/") + module + "/refcnt", "1\n");
+  const TreeView view(files, "/host");
+  const Host host = a_host("p5.48xlarge");
+  const std::vector<std::string> checks = {"gpu", "kernel-log", "efa", "topology", "limits"};
+  for (const std::string& name : checks) {
+    CheckResult well(name);
+    find_check(name)->look(view, host, well);
+    EXPECT_EQ(well.health(), Health::kOk) << name << ": " << well.evidence();
+  }
+  for (const Fault& fault : faults()) {
+    const InjectedView injected(view, fault);
+    for (const std::string& name : checks) {
+      CheckResult result(name);
+      find_check(name)->look(injected, host, result);
+      if (name == fault.check) {
+        EXPECT_TRUE(is_fault(result.health()) || result.health() == Health::kFlag)
+            << fault.name << ": " << result.evidence();
+      } else {
+        EXPECT_EQ(result.health(), Health::kOk) << fault.name << " in " << name;
+      }
+    }
+    EXPECT_TRUE(injected.planted()) << fault.name;
+  }
 }
 
 TEST(JsonText, IsFoundInTalk) {
