@@ -17,6 +17,7 @@
 #include "health/checks.h"
 #include "health/history.h"
 #include "health/inject.h"
+#include "metrics/collectors.h"
 
 namespace muster::cli {
 namespace {
@@ -28,7 +29,7 @@ using health::Health;
 struct CheckRequest {
   std::vector<std::string> names;
   std::vector<std::string> from;
-  std::string root, instance, window, inject, plan, node, history, at_most = "1";
+  std::string root, instance, window, inject, textfile, plan, node, history, at_most = "1";
   std::vector<int> ignore_xid;
   int nodes = 0, dcgm_level = 0;
   bool all_boots = false, contract = false, act = false;
@@ -276,6 +277,7 @@ void check(Context& context, const CheckRequest& request) {
   if (request.dcgm_level > 0) host->dcgm_level = request.dcgm_level;
 
   std::vector<CheckResult> checks;
+  std::unique_ptr<health::HostView> view;
   if (!request.from.empty()) {
     if (kinds->size() != 1 || suite) {
       return context.fail({failure("check-from", "--from reads the output for one check",
@@ -291,7 +293,6 @@ void check(Context& context, const CheckRequest& request) {
     }
     checks.push_back(std::move(result));
   } else {
-    std::unique_ptr<health::HostView> view;
     if (request.root.empty()) {
       view = std::make_unique<health::LiveView>(context.files, context.processes);
     } else {
@@ -318,6 +319,13 @@ void check(Context& context, const CheckRequest& request) {
                .findings.front()},
           kExitUnverified);
     }
+  }
+  if (!request.textfile.empty()) {
+    metrics::Exposition metrics;
+    metrics::collect_health(checks, metrics);
+    if (view) metrics::collect_efa(*view, metrics);
+    const auto written = context.files.write(context.directory / request.textfile, metrics.text());
+    if (!written) return context.fail(written.findings(), kExitInternal);
   }
   print(context, request, checks, *host, suite);
 }
@@ -407,6 +415,9 @@ void add_check(CLI::App& root, Context& context) {
                   "Keep the outcomes there: a fault stands when 3 of the last 6 samples have one, "
                   "and is over after 3 good ones in a row")
       ->type_name("FILE");
+  sub->add_option("--textfile", request->textfile,
+                  "Write the outcomes and EFA's counters for node_exporter's textfile collector")
+      ->type_name("FILE.prom");
   sub->add_flag("--contract", request->contract,
                 "Print the line that HyperPod's health checks end in, and nothing else");
   sub->footer(
