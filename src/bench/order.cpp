@@ -7,7 +7,6 @@
 
 #include "base/document.h"
 #include "base/words.h"
-#include "bench/hunt.h"
 
 namespace muster::bench {
 namespace {
@@ -210,36 +209,6 @@ std::string slurm_host_file(const std::vector<std::string>& hosts, int slots) {
   std::string text;
   for (const std::string& host : hosts) {
     for (int slot = 0; slot < slots; ++slot) text += host + "\n";
-  }
-  return text;
-}
-
-std::string slurm_topology(const std::vector<std::string>& hosts,
-                           const std::map<std::string, std::string>& instances,
-                           const NetworkPaths& paths) {
-  std::vector<std::string> leaves;
-  std::map<std::string, std::vector<std::string>> nodes;
-  std::vector<std::vector<std::string>> upper;  // switches above, by distance from the leaves
-  std::map<std::string, std::vector<std::string>> children;
-  for (const std::string& host : hosts) {
-    const Path& path = path_of(host, instances, paths);
-    if (path.empty()) continue;
-    if (nodes.count(path.back()) == 0) leaves.push_back(path.back());
-    nodes[path.back()].push_back(host);
-    for (std::size_t i = path.size() - 1; i > 0; --i) {
-      const std::size_t height = path.size() - 1 - i;
-      auto& below = children[path[i - 1]];
-      if (upper.size() <= height) upper.resize(height + 1);
-      if (below.empty()) upper[height].push_back(path[i - 1]);
-      if (std::find(below.begin(), below.end(), path[i]) == below.end()) below.push_back(path[i]);
-    }
-  }
-  std::string text = "# Made by `muster bench order`; TopologyPlugin=topology/tree\n";
-  for (const std::string& leaf : leaves)
-    text += fmt::format("SwitchName={} Nodes={}\n", leaf, slurm_node_list(nodes[leaf]));
-  for (const auto& level : upper) {
-    for (const std::string& name : level)
-      text += fmt::format("SwitchName={} Switches={}\n", name, fmt::join(children[name], ","));
   }
   return text;
 }

@@ -57,5 +57,15 @@ std::string slurm_host_file(const std::vector<std::string>& hosts, int slots);
 std::string slurm_topology(const std::vector<std::string>& hosts,
                            const std::map<std::string, std::string>& instances,
                            const NetworkPaths& paths);
+/// The same as topology.yaml, which Slurm reads from release 25.05 on.
+std::string slurm_topology_yaml(const std::vector<std::string>& hosts,
+                                const std::map<std::string, std::string>& instances,
+                                const NetworkPaths& paths);
+
+/// The other way: adds where the hosts of Slurm's topology.conf or topology.yaml (topology/tree)
+/// are, by their names. Errors are located: no switch, a switch that is not there or is below
+/// itself, a host below two.
+Result<void> add_slurm_topology(std::string_view text, const std::string& file,
+                                NetworkPaths& paths);
 
 }  // namespace muster::bench

@@ -300,6 +300,8 @@ std::string order_text(const OrderRequest& request, const bench::RankOrder& orde
   if (request.as == "rankfile") return bench::openmpi_rank_file(order.hosts, request.slots);
   if (request.as == "slurm-hostfile") return bench::slurm_host_file(order.hosts, request.slots);
   if (request.as == "topology.conf") return bench::slurm_topology(order.hosts, instances, paths);
+  if (request.as == "topology.yaml")
+    return bench::slurm_topology_yaml(order.hosts, instances, paths);
   return bench::host_file(order.hosts);
 }
 
@@ -312,7 +314,11 @@ void order(Context& context, const OrderRequest& request) {
   for (const std::string& file : request.topology) {
     const auto page = context.files.read(context.directory / file);
     if (!page) return context.fail(page.findings(), kExitBadInput);
-    if (const auto added = bench::add_topology(*page, file, paths); !added)
+    const std::size_t first = page->find_first_not_of(" \t\r\n");
+    const bool json = first != std::string::npos && (*page)[first] == '{';
+    if (const auto added = json ? bench::add_topology(*page, file, paths)
+                                : bench::add_slurm_topology(*page, file, paths);
+        !added)
       return context.fail(added.findings(), kExitBadInput);
   }
   std::map<std::string, std::string> instances;
@@ -418,8 +424,8 @@ void add_order(CLI::App& bench, Context& context) {
                   "\"HOST INSTANCE-ID\"; without it hosts are instance ids")
       ->type_name("FILE");
   sub->add_option("--as", request->as, "Form of the order; default: hosts")
-      ->check(CLI::IsMember(std::vector<std::string>{"hosts", "openmpi", "rankfile",
-                                                     "slurm-hostfile", "topology.conf"}))
+      ->check(CLI::IsMember(std::vector<std::string>{
+          "hosts", "openmpi", "rankfile", "slurm-hostfile", "topology.conf", "topology.yaml"}))
       ->type_name("FORM");
   sub->add_option("--ranks-per-node", request->slots, "For the forms that need it; default: 8")
       ->check(CLI::Range(1, 4096))

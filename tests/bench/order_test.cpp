@@ -83,6 +83,45 @@ TEST(Order, Forms) {
             "SwitchName=m Switches=l1,l2\nSwitchName=t Switches=m\n");
 }
 
+TEST(Order, SlurmsTreesAreWrittenAndReadBack) {
+  const NetworkPaths paths = {
+      {"n1", {"t", "m", "l1"}}, {"n2", {"t", "m", "l2"}}, {"n3", {"t", "m", "l2"}}};
+  const std::vector<std::string> hosts = {"n1", "n2", "n3"};
+  EXPECT_EQ(slurm_topology_yaml(hosts, kSame, paths),
+            "# Made by `muster bench order`; read by Slurm 25.05 and later\n---\n"
+            "- topology: network\n  cluster_default: true\n  tree:\n    switches:\n"
+            "      - switch: l1\n        nodes: n1\n      - switch: l2\n        nodes: n[2-3]\n"
+            "      - switch: m\n        children: l1,l2\n      - switch: t\n        children: m\n");
+  for (const std::string& text :
+       {slurm_topology_yaml(hosts, kSame, paths), slurm_topology(hosts, kSame, paths)}) {
+    NetworkPaths read;
+    ASSERT_TRUE(add_slurm_topology(text, "topology", read));
+    EXPECT_EQ(read, paths);
+  }
+  // As an administrator writes it.
+  NetworkPaths read;
+  ASSERT_TRUE(add_slurm_topology("# all\nSwitchName=s[1] Nodes=n1 LinkSpeed=4\n", "t.conf", read));
+  EXPECT_EQ(read.at("n1"), std::vector<std::string>{"s[1]"});
+}
+
+TEST(Order, TreesThatAreNoneAreRefusedWithTheirPlace) {
+  for (const auto& [text, line, words] :
+       {std::tuple{"SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n", 2, "below two switches"},
+        {"SwitchName=a Switches=b\nSwitchName=b Switches=a\n", 1, "below itself"},
+        {"SwitchName=a Switches=c\n", 1, "which is not there"},
+        {"SwitchName=a Nodes=n[1-\n", 1, "unbalanced"},
+        {"Nodes=n1\nSwitchName=a Nodes=n2\n", 1, "not a switch"},
+        {"- topology: a\n  block: {}\n", 1, "no tree of switches"},
+        {"- tree:\n    switches:\n      - nodes: n1\n", 3, "without a name"}}) {
+    NetworkPaths paths;
+    const auto added = add_slurm_topology(text, "t", paths);
+    ASSERT_FALSE(added) << text;
+    EXPECT_EQ(added.findings().front().where.line, line) << text;
+    EXPECT_NE(added.findings().front().message.find(words), std::string::npos)
+        << added.findings().front().message;
+  }
+}
+
 RC_GTEST_PROP(Order, IsAPermutationThatCrossesNoMoreThanItMust, ()) {
   const int count = *rc::gen::inRange(2, 40);
   NetworkPaths paths;

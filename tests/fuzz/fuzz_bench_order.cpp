@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "bench/baseline.h"
 #include "bench/hunt_run.h"
@@ -15,6 +16,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   muster::bench::NetworkPaths paths;
   const auto added = muster::bench::add_topology(text, "t.json", paths);
   if (!added && added.findings().front().message.empty()) std::abort();
+  muster::bench::NetworkPaths tree;
+  if (muster::bench::add_slurm_topology(text, "topology", tree) && !tree.empty()) {
+    // What was read is written as it can be read again.
+    std::vector<std::string> below;
+    for (const auto& [host, path] : tree) below.push_back(host);
+    (void)muster::bench::slurm_topology_yaml(below, {}, tree);
+  }
   const auto names = muster::bench::parse_instance_names(text, "i");
   const auto order = muster::bench::order_ranks(
       hosts, names ? *names : std::map<std::string, std::string>(), paths);
