@@ -80,8 +80,10 @@ TEST_F(SlurmBench, ARunThatWasStartedWithoutMpiFails) {
 TEST_F(SlurmBench, APeerThatNeverJoinsEndsTheJobAndIsNamed) {
   const ProcessResult job = on_nodes("pmix", "[ \"$SLURM_PROCID\" != 2 ] || exec sleep 300; ",
                                      "all_reduce -b 8 -e 64K -T 5");
-  // By itself: the limit around it would end it with 137.
-  EXPECT_EQ(job.exit_code, 124) << job.err;
+  // By itself: the limit around it would leave no code of a task. srun's own is the largest, that
+  // of a task which it ended after the first.
+  EXPECT_NE(job.exit_code, 0);
+  EXPECT_NE(job.err.find("task 0: Exited with exit code 124"), std::string::npos) << job.err;
   EXPECT_NE(job.err.find("these ranks have not joined: 2"), std::string::npos) << job.err;
 }
 
