@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hostlist.h"
 #include "base/words.h"
 #include "health/readers.h"
 #include "health/slurm_nodes.h"
@@ -153,7 +154,7 @@ void read_sinfo(const std::vector<Line>& stream, std::vector<NodeRow>& seen,
       continue;
     }
     if (one.count < 0)
-      one.count = one.node.empty() ? 1 : static_cast<int>(expand_nodes(one.node).size());
+      one.count = one.node.empty() ? 1 : static_cast<int>(expand_hosts(one.node).size());
     if (one.count == 0) continue;  // a partition without nodes
     seen.push_back(std::move(one));
   }
@@ -216,48 +217,6 @@ Health health_of(const NodeState& state) {
     return Health::kOk;
   }
   return Health::kFlag;  // maint, reserved, powering, rebooting: neither broken nor in service
-}
-
-std::vector<std::string> expand_nodes(std::string_view expression) {
-  constexpr std::size_t kMost = 1000000;
-  std::vector<std::string> names;
-  std::size_t at = 0;
-  while (at < expression.size() && names.size() < kMost) {
-    // A part ends at a comma outside brackets.
-    std::size_t end = at;
-    int depth = 0;
-    while (end < expression.size() && (depth > 0 || expression[end] != ',')) {
-      if (expression[end] == '[') ++depth;
-      if (expression[end] == ']') --depth;
-      ++end;
-    }
-    const std::string_view part = expression.substr(at, end - at);
-    at = end + 1;
-    const std::size_t open = part.find('['), close = part.find(']');
-    if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
-      if (!part.empty()) names.emplace_back(part);
-      continue;
-    }
-    std::string_view ranges = part.substr(open + 1, close - open - 1);
-    while (!ranges.empty() && names.size() < kMost) {
-      const std::size_t comma = std::min(ranges.find(','), ranges.size());
-      const std::string_view range = ranges.substr(0, comma);
-      ranges.remove_prefix(std::min(comma + 1, ranges.size()));
-      const std::size_t dash = range.find('-');
-      const auto first = whole(range.substr(0, dash));
-      const auto last = dash == std::string_view::npos ? first : whole(range.substr(dash + 1));
-      if (!first || !last || *last < *first || *last - *first >= kMost) {
-        names.emplace_back(part);
-        break;
-      }
-      const std::size_t width = range.substr(0, dash).size();
-      for (std::uint64_t number = *first; number <= *last && names.size() < kMost; ++number) {
-        names.push_back(
-            fmt::format("{}{:0{}}{}", part.substr(0, open), number, width, part.substr(close + 1)));
-      }
-    }
-  }
-  return names;
 }
 
 std::vector<NodeRow> parse_scontrol_nodes(std::string_view text) {

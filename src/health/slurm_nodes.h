@@ -38,8 +38,4 @@ struct NodeRow {
 /// `scontrol show nodes`, in lines or one line a node.
 std::vector<NodeRow> parse_scontrol_nodes(std::string_view text);
 
-/// Node names of a Slurm expression, "n[1-3,07],gpu-1", up to a million; what is no expression is
-/// one name.
-std::vector<std::string> expand_nodes(std::string_view expression);
-
 }  // namespace muster::health

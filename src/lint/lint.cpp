@@ -26,7 +26,9 @@ bool is_document(const fs::path& path) {
 bool may_be_checked(const fs::path& path) {
   const std::string extension = path.extension().string();
   return is_document(path) || extension == ".sbatch" || extension == ".slurm" ||
-         extension == ".sh" || extension == ".bash" || is_dockerfile_name(path.filename().string());
+         extension == ".sh" || extension == ".bash" ||
+         is_dockerfile_name(path.filename().string()) || path.filename() == "slurm.conf" ||
+         path.filename() == "gres.conf";
 }
 
 bool is_skipped(const std::string& folder) {
@@ -191,8 +193,8 @@ class Run {
 }  // namespace
 
 const std::vector<Checker>& checkers() {
-  static const std::vector<Checker> kCheckers = {kManifestChecker, kSbatchChecker,
-                                                 kDockerfileChecker, kKubernetesChecker};
+  static const std::vector<Checker> kCheckers = {
+      kManifestChecker, kSbatchChecker, kDockerfileChecker, kSlurmSetChecker, kKubernetesChecker};
   return kCheckers;
 }
 

@@ -53,6 +53,10 @@ bool is_dockerfile_name(const std::string& name);
 /// that is not Muster's.
 extern const Checker kKubernetesChecker;
 
+/// The checker of Slurm's configuration (slurm_conf.h): slurm.conf with the gres.conf beside it,
+/// and gres.conf with the slurm.conf beside it.
+extern const Checker kSlurmSetChecker;
+
 struct Report {
   std::vector<std::pair<std::filesystem::path, const char*>> checked;  ///< file and checker
   Findings findings;

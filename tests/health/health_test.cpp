@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/hostlist.h"
 #include "facts/facts.h"
 #include "health/act.h"
 #include "health/action.h"
@@ -546,11 +547,11 @@ RC_GTEST_PROP(SlurmStates, AddUpToTheNodes, ()) {
 }
 
 TEST(SlurmStates, NodeListsExpand) {
-  EXPECT_EQ(expand_nodes("n[1-3,07],gpu-1"),
+  EXPECT_EQ(expand_hosts("n[1-3,07],gpu-1"),
             (std::vector<std::string>{"n1", "n2", "n3", "n07", "gpu-1"}));
-  EXPECT_EQ(expand_nodes("a-[08-10]-b").back(), "a-10-b");
-  EXPECT_EQ(expand_nodes("n[1-").size(), 1U);
-  EXPECT_TRUE(expand_nodes("").empty());
+  EXPECT_EQ(expand_hosts("a-[08-10]-b").back(), "a-10-b");
+  EXPECT_EQ(expand_hosts("n[1-").size(), 1U);
+  EXPECT_TRUE(expand_hosts("").empty());
 }
 
 /// A host in memory.
