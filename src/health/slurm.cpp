@@ -153,6 +153,8 @@ void read_sinfo(const std::vector<Line>& stream, std::vector<NodeRow>& seen,
       not_understood.push_back(line.number);
       continue;
     }
+    // Beside a count, what stands in a row without titles need be no names: features, reasons.
+    if (titles.empty() && one.count >= 0) one.node.clear();
     if (one.count < 0)
       one.count = one.node.empty() ? 1 : static_cast<int>(expand_hosts(one.node).size());
     if (one.count == 0) continue;  // a partition without nodes
