@@ -1,6 +1,7 @@
 #include "launch/key_use.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -229,6 +230,18 @@ Findings launcher_refusals(const ResolvedCase& resolved) {
       !(launcher == "server" && entry.script.empty()))
     refuse("entrypoint", "starts either a script or a module",
            "entrypoint.script, or entrypoint.module");
+  // As Python's expanduser and expandvars do; there is no way to quote.
+  const auto changed = [](const std::string& word) {
+    const std::size_t at = word.find('$');
+    const bool named = at != std::string::npos && at + 1 < word.size() &&
+                       (std::isalnum(static_cast<unsigned char>(word[at + 1])) != 0 ||
+                        word[at + 1] == '_' || word[at + 1] == '{');
+    return named || word.starts_with('~');
+  };
+  const auto expanded = std::find_if(entry.args.begin(), entry.args.end(), changed);
+  if (launcher == "composer" && expanded != entry.args.end())
+    refuse("entrypoint.args", fmt::format("puts values of its environment into \"{}\"", *expanded),
+           "an argument without $ and without ~ before it");
   if (rendezvous.elastic && (!torch || launcher == "srun-rank") && launcher != "hyperpodrun")
     refuse("rendezvous.elastic", "starts a fixed number of nodes", "elastic: false");
   if (rendezvous.elastic && rendezvous.backend == "static")

@@ -90,6 +90,8 @@ TEST(Launchers, RefuseWhatTheyCannotDo) {
       {{"topology.min_nodes", "2"}},
       {{"launcher", "deepspeed"}, {"rendezvous.elastic", "true"}},
       {{"launcher", "composer"}, {"rendezvous.max_restarts", "3"}},
+      {{"launcher", "composer"}, {"entrypoint.args", "[--home, $HOME]"}},
+      {{"launcher", "composer"}, {"entrypoint.args", "[~/data]"}},
       {{"launcher", "accelerate"}, {"rendezvous.backend", "c10d"}},
       {{"launcher", "hyperpodrun"}},
       {{"entrypoint.module", "demo.train"}},
