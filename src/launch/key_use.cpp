@@ -234,7 +234,7 @@ Findings launcher_refusals(const ResolvedCase& resolved) {
   const auto changed = [](const std::string& word) {
     const std::size_t at = word.find('$');
     const bool named = at != std::string::npos && at + 1 < word.size() &&
-                       (std::isalnum(static_cast<unsigned char>(word[at + 1])) != 0 ||
+                       (std::isalpha(static_cast<unsigned char>(word[at + 1])) != 0 ||
                         word[at + 1] == '_' || word[at + 1] == '{');
     return named || word.starts_with('~');
   };

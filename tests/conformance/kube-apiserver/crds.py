@@ -72,5 +72,5 @@ def load(cluster, root):
     cluster.kubectl('apply', '--server-side', *files)
     ours = list(reduced(root))
     cluster.kubectl('apply', '--server-side', '-f', '-', stdin=yaml.safe_dump_all(ours))
-    cluster.kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all')
+    cluster.kubectl('wait', '--for=condition=Established', '--timeout=240s', 'crd', '--all')
     return {crd['spec']['names']['kind'] for crd in ours}
