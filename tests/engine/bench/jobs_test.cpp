@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -74,6 +75,22 @@ TEST(BenchJobs, OneSidedOperationsAreRight) {
     EXPECT_NE(result.out.find("# Wrong bytes or words : 0 OK"), std::string::npos)
         << name << result.out;
   }
+}
+
+TEST(BenchJobs, EveryPairOfRanksIsMeasuredAndChecked) {
+  const ProcessResult result = bench(3, {"pairs", "-b", "4K", "-e", "8K", "-f", "2", "-n", "3"});
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  const auto document = nlohmann::json::parse(result.out, nullptr, false);
+  ASSERT_TRUE(document.is_object()) << result.out;
+  std::set<std::string> pairs;
+  for (const auto& record : document["records"]) {
+    pairs.insert(record["variant"]);
+    EXPECT_EQ(record["wrong"], 0) << record;
+    EXPECT_GT(record["time_us"], 0) << record;
+  }
+  EXPECT_EQ(document["records"].size(), 6U);
+  EXPECT_EQ(pairs,
+            (std::set<std::string>{"rank 0 <-> rank 1", "rank 0 <-> rank 2", "rank 1 <-> rank 2"}));
 }
 
 TEST(BenchJobs, PairsNeedAnEvenNumberOfRanks) {
