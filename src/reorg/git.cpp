@@ -62,6 +62,14 @@ Result<Repository> Repository::open(const std::filesystem::path& path) {
   if (git_repository_odb(&odb, repository) != 0)
     return git_failure(path.string() + ": its objects can't be read");
   state->odb.reset(odb);
+  git_odb* loose = nullptr;
+  const std::string objects = std::string(git_repository_commondir(repository)) + "objects";
+  const bool opened = git_odb_new(&loose) == 0;
+  state->loose.reset(loose);
+  if (!opened || git_odb_backend_loose(&state->writer, objects.c_str(), -1, 0, 0, 0) != 0 ||
+      git_odb_add_backend(loose, state->writer, 1) != 0) {
+    return git_failure(path.string() + ": objects can't be written");
+  }
   state->path = git_repository_path(repository);
   return Repository(std::move(state));
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <git2.h>
+#include <git2/sys/odb_backend.h>
 
 #include "base/result.h"
 #include "reorg/git.h"
@@ -30,6 +31,8 @@ using OdbObjectHandle = Handle<git_odb_object, git_odb_object_free>;
 struct Repository::State {
   Handle<git_repository, git_repository_free> repository;
   OdbHandle odb;
+  OdbHandle loose;                    ///< of objects in files of their own; it owns `writer`
+  git_odb_backend* writer = nullptr;  ///< asks no pack whether it has an object: thousands are new
   std::filesystem::path path;
 };
 

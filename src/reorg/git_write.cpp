@@ -20,9 +20,13 @@ std::string identity(const Signature& who) {
 }
 
 /// What is there already is not written again.
-Result<ObjectId> write_object(git_odb* odb, std::string_view data, git_object_t type) {
+Result<ObjectId> write_object(const Repository::State& state, std::string_view data,
+                              git_object_t type) {
   git_oid id;
-  if (git_odb_write(&id, odb, data.data(), data.size(), type) != 0)
+  if (git_odb_hash(&id, data.data(), data.size(), type) != 0)
+    return git_failure("an object can't be named");
+  if (git_odb_exists_ext(state.odb.get(), &id, GIT_ODB_LOOKUP_NO_REFRESH) == 1) return from_oid(id);
+  if (state.writer->write(state.writer, &id, data.data(), data.size(), type) != 0)
     return git_failure("an object can't be written");
   return from_oid(id);
 }
@@ -41,8 +45,8 @@ bool git_less(const TreeEntry& a, const TreeEntry& b) {
   return key(a) < key(b);
 }
 
-Result<ObjectId> write_level(git_odb* odb, const std::vector<const File*>& files, std::size_t first,
-                             std::size_t last, std::size_t prefix) {
+Result<ObjectId> write_level(const Repository::State& state, const std::vector<const File*>& files,
+                             std::size_t first, std::size_t last, std::size_t prefix) {
   std::vector<TreeEntry> entries;
   for (std::size_t i = first; i < last;) {
     const std::string_view rest = std::string_view(files[i]->path).substr(prefix);
@@ -55,7 +59,7 @@ Result<ObjectId> write_level(git_odb* odb, const std::vector<const File*>& files
     const std::string_view directory = std::string_view(files[i]->path).substr(0, prefix + slash);
     std::size_t end = i;
     while (end < last && is_under(files[end]->path, directory)) ++end;
-    auto below = write_level(odb, files, i, end, prefix + slash + 1);
+    auto below = write_level(state, files, i, end, prefix + slash + 1);
     if (!below) return below;
     entries.push_back({std::string(rest.substr(0, slash)), GIT_FILEMODE_TREE, *below});
     i = end;
@@ -67,13 +71,13 @@ Result<ObjectId> write_level(git_odb* odb, const std::vector<const File*>& files
     data += '\0';
     data.append(reinterpret_cast<const char*>(entry.id.bytes.data()), entry.id.bytes.size());
   }
-  return write_object(odb, data, GIT_OBJECT_TREE);
+  return write_object(state, data, GIT_OBJECT_TREE);
 }
 
 }  // namespace
 
 Result<ObjectId> Repository::write_blob(std::string_view content) {
-  return write_object(state_->odb.get(), content, GIT_OBJECT_BLOB);
+  return write_object(*state_, content, GIT_OBJECT_BLOB);
 }
 
 Result<ObjectId> Repository::write_tree(const std::vector<File>& files) {
@@ -82,7 +86,7 @@ Result<ObjectId> Repository::write_tree(const std::vector<File>& files) {
   for (const File& file : files) sorted.push_back(&file);
   std::sort(sorted.begin(), sorted.end(),
             [](const File* a, const File* b) { return path_less(a->path, b->path); });
-  return write_level(state_->odb.get(), sorted, 0, sorted.size(), 0);
+  return write_level(*state_, sorted, 0, sorted.size(), 0);
 }
 
 Result<ObjectId> Repository::write_commit(const Commit& commit) {
@@ -90,7 +94,7 @@ Result<ObjectId> Repository::write_commit(const Commit& commit) {
   for (const ObjectId& parent : commit.parents) data += "parent " + parent.hex() + "\n";
   data += "author " + identity(commit.author) + "\n";
   data += "committer " + identity(commit.committer) + "\n\n" + commit.message;
-  return write_object(state_->odb.get(), data, GIT_OBJECT_COMMIT);
+  return write_object(*state_, data, GIT_OBJECT_COMMIT);
 }
 
 Result<void> Repository::copy_blobs(const Repository& from, const std::vector<ObjectId>& ids) {
