@@ -78,7 +78,7 @@ Bare bare(Operation operation, std::size_t bytes, int ranks) {
 
 /// Short measurements in turns, of which the best are a pair: what others do on the machine only
 /// ever adds time.
-constexpr int kWindows = 7;
+constexpr int kWindows = 5;
 
 double best(const std::vector<double>& values) {
   return *std::min_element(values.begin(), values.end());
@@ -140,8 +140,8 @@ int main(int argc, char** argv) {
     if (!what || colon == std::string::npos || bytes == 0) return 1;
     // Short: on a machine that others use, most windows are then undisturbed, and so is their
     // median.
-    const int iterations = bytes <= 8192 ? 1000 : bytes <= 1 << 20 ? 10 : 2;
-    const int warmup = bytes <= 8192 ? 200 : bytes <= 1 << 20 ? 2 : 1;
+    const int iterations = bytes <= 8192 ? 1000 : 10;
+    const int warmup = bytes <= 8192 ? 200 : 3;
     Settings settings;
     settings.min_bytes = settings.max_bytes = std::to_string(bytes);
     settings.iterations = iterations;

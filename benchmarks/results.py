@@ -96,7 +96,7 @@ def collectives(result):
 
 Measured on {result['date']} by `benchmarks/collectives.sh`: {machine['processor']}, {machine['processors']} processors, load
 {machine['load_before']:.1f} before it; {work['ranks']} ranks on one node. Medians of {work['pairs']} pairs in turns within one job, each
-the best of seven short windows a side. The bare loop times each call
+the best of a few short windows a side. The bare loop times each call
 by itself, with a barrier after it, as OSU's micro-benchmarks do, less what its clock takes; the native runner times calls back to back, as nccl-tests do.
 
 {body}
