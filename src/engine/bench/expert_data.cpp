@@ -111,16 +111,15 @@ void make_token_fp8(const ExpertShape& shape, unsigned seed, int rank, int token
   // value / scale = integer * 448 / 7: 64 times the integer, whatever the power of two.
   static const auto kCodes = [] {
     std::array<std::uint8_t, 2 * kLargest + 1> codes{};
-    for (int i = -kLargest; i <= kLargest; ++i)
-      codes[static_cast<std::size_t>(i + kLargest)] =
-          float_to_fp8(static_cast<float>(i) * kFp8Most / kLargest);
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      codes[i] = float_to_fp8((static_cast<float>(i) - kLargest) * kFp8Most / kLargest);
     return codes;
   }();
   const Values values(seed, rank, token);
   for (std::size_t block = 0; block < width(shape) / kScaleBlock; ++block) {
     scales[block] = kLargest * values.factor(block) / kFp8Most;
     for (std::size_t c = block * kScaleBlock; c < (block + 1) * kScaleBlock; ++c)
-      out[c] = kCodes[static_cast<std::size_t>(values.integer(c) + kLargest)];
+      out[c] = kCodes[static_cast<unsigned>(values.integer(c) + kLargest)];
   }
 }
 

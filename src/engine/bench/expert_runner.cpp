@@ -170,11 +170,13 @@ class ExpertMeasurement {
   /// Rows (of low-latency slots) between this rank and each other.
   std::vector<int> rows_to() const {
     std::vector<int> rows;
+    rows.reserve(size(shape_.ranks));
     for (int to = 0; to < shape_.ranks; ++to) rows.push_back(rows_between(rank_, to));
     return rows;
   }
   std::vector<int> rows_from() const {
     std::vector<int> rows;
+    rows.reserve(size(shape_.ranks));
     for (int from = 0; from < shape_.ranks; ++from) rows.push_back(rows_between(from, rank_));
     return rows;
   }
