@@ -7,11 +7,18 @@
 #include <string>
 
 #include "bench/export.h"
+#include "bench/hunt_run.h"
 #include "bench/judge.h"
 #include "bench/read.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
+  // What a trial of a hunt prints: rates are of two nodes that there are, and above nought.
+  for (const auto& pair : muster::bench::measure_all_pairs(text, {"n1", "n2", "n3.test"}, 0)) {
+    if (pair.nodes.size() != 2 || pair.nodes[0] < 0 || pair.nodes[0] >= pair.nodes[1] ||
+        pair.nodes[1] > 2 || pair.rate.value_or(0) <= 0)
+      std::abort();
+  }
   const auto log = muster::bench::read_log(text, "f.log");
   if (!log) return 0;
   const auto lines = std::count(text.begin(), text.end(), '\n') + 1;
