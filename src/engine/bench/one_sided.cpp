@@ -55,8 +55,9 @@ class Window {
 };
 
 unsigned char byte_of(int rank, std::size_t index, unsigned seed) {
-  return static_cast<unsigned char>(
-      1 + (static_cast<unsigned>(rank) * 37 + index * 5 + seed * 131) % 251);
+  const std::size_t mixed =
+      static_cast<std::size_t>(rank) * 37 + index * 5 + std::size_t{seed} * 131;
+  return static_cast<unsigned char>(1 + mixed % 251);
 }
 
 class Measurement {

@@ -15,7 +15,8 @@ Finding bad(const char* option, const std::string& what, const std::string& righ
 
 /// Options of GPUs' programs that mean nothing here: refused when asked for more than nothing.
 void refuse_gpu_options(const Settings& settings, Findings& findings) {
-  const char* kReason = "one rank is one process of the CPU: start more ranks, with mpirun or srun";
+  constexpr const char* kReason =
+      "one rank is one process of the CPU: start more ranks, with mpirun or srun";
   if (settings.gpus != 1) findings.push_back(bad("-g", "more than one GPU a rank", kReason));
   if (settings.threads != 1) findings.push_back(bad("-t", "more than one thread a rank", kReason));
   const std::pair<const char*, int> none[] = {
