@@ -108,6 +108,7 @@ Result<std::vector<Cluster>> parse_stacks(const std::string& text) {
     cluster.stacks.push_back({text_in(stack, "StackName"), status});
   }
   std::vector<Cluster> clusters;
+  clusters.reserve(by_name.size());
   for (auto& [name, cluster] : by_name) clusters.push_back(std::move(cluster));
   return clusters;
 }

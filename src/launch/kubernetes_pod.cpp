@@ -234,8 +234,7 @@ std::vector<std::string> wait_for_nodes(const std::string& list, double limit) {
 std::vector<std::string> wait_for_ssh(const std::string& list, double limit) {
   return {
       fmt::format("for node in {}; do", list),
-      "  until ssh -o BatchMode=yes -o ConnectTimeout=5 -o StrictHostKeyChecking=no \"$node\" "
-      "true; do",
+      R"(  until ssh -o BatchMode=yes -o ConnectTimeout=5 -o StrictHostKeyChecking=no "$node" true; do)",
       "    if [ \"$(date +%s)\" -ge \"$end\" ]; then",
       fmt::format("      echo \"$node: no ssh within {} s\" >&2",
                   static_cast<long>(std::ceil(limit))),

@@ -121,6 +121,7 @@ std::string name_of(const Seat& seat, bool by_host) {
 /// Whether every rank has a host of its own: then pairs are of hosts.
 bool are_hosts(const std::vector<Seat>& seats) {
   std::vector<std::string> hosts;
+  hosts.reserve(seats.size());
   for (const Seat& seat : seats) hosts.push_back(seat.host);
   std::sort(hosts.begin(), hosts.end());
   return std::adjacent_find(hosts.begin(), hosts.end()) == hosts.end();
