@@ -30,15 +30,31 @@ fs::path home_of(const Context& context) {
   return context.project() / "test_cases";
 }
 
-Result<std::vector<lock::Pin>> asked_pins(const LockRequest& request, const Context& context) {
-  if (request.paths.empty()) return lock::collect_pins(context.files, home_of(context));
-  std::vector<lock::Pin> pins;
+// The folders that were asked for; none: those of the whole catalog.
+Result<std::vector<fs::path>> asked_folders(const LockRequest& request, const Context& context) {
+  std::vector<fs::path> folders;
+  if (request.paths.empty()) {
+    folders.push_back(home_of(context));
+    const fs::path benchmarks = context.project() / "micro-benchmarks";
+    if (context.files.exists(benchmarks)) folders.push_back(benchmarks);
+    return folders;
+  }
   for (const std::string& path : request.paths) {
     const fs::path folder = (context.directory / path).lexically_normal();
     const auto info = context.files.info(folder);
     if (!info || info->kind != FileInfo::Kind::kDirectory)
       return Failure(error_at({folder.string(), 0, 0}, "lock-path", "is no folder of the catalog",
-                              "a folder below test_cases"));
+                              "a folder below test_cases or micro-benchmarks"));
+    folders.push_back(folder);
+  }
+  return folders;
+}
+
+Result<std::vector<lock::Pin>> asked_pins(const LockRequest& request, const Context& context) {
+  const auto folders = asked_folders(request, context);
+  if (!folders) return folders.error();
+  std::vector<lock::Pin> pins;
+  for (const fs::path& folder : *folders) {
     auto some = lock::collect_pins(context.files, folder);
     if (!some) return some;
     for (lock::Pin& pin : *some) {
@@ -177,7 +193,8 @@ void add_lock(CLI::App& root, Context& context) {
   sub->group("Look");
   auto request = std::make_shared<LockRequest>();
   sub->add_option("path", request->paths,
-                  "Folders of the catalog whose pins are looked up; none: all of test_cases")
+                  "Folders of the catalog whose pins are looked up; none: all of test_cases and "
+                  "micro-benchmarks")
       ->type_name("PATH");
   sub->add_flag(
       "--check", request->check,
