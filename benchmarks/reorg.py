@@ -74,7 +74,9 @@ def make(directory, copies):
             place.parent.mkdir(parents=True, exist_ok=True)
             # A line of its own, so that no two copies are the same object.
             place.write_text(text if copies == 1 else f"copy {copy}\n{text}")
-    for command in (["init", "-q", "-b", "main"], ["config", "user.name", "a"], ["config", "user.email", "a@b"], ["add", "."],
+    for command in (["init", "-q", "-b", "main"], ["config", "user.name", "a"], ["config", "user.email", "a@b"],
+                    ["config", "gc.auto", "0"],  # or git packs behind the back of what is timed
+                    ["add", "."],
                     ["commit", "-qm", "one"]):
         subprocess.run(["git", *command], cwd=directory, check=True)
     return sum(len(text) for text in texts.values()) * copies
@@ -106,6 +108,8 @@ def measure(muster, copies, runs, trees, verbs):
             if verb == "apply":  # what an earlier run wrote would not be written again
                 subprocess.run(["git", "branch", "-qD", "moved"], cwd=directory, stderr=subprocess.DEVNULL, check=False)
                 subprocess.run(["git", "prune", "--expire=now"], cwd=directory, check=True)
+                for pack in (directory / ".git/objects/pack").glob("pack-*"):  # all that it has
+                    pack.unlink()
             command = {"plan": [muster, "reorg", "plan", str(plan)],
                        "apply": [muster, "reorg", "apply", str(plan), "--branch", "moved"],
                        "verify": [muster, "reorg", "verify", "main", "moved"]}[verb]

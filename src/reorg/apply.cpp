@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,6 +11,7 @@
 
 #include "base/text.h"
 #include "reorg/history.h"
+#include "reorg/pack_writer.h"
 #include "reorg/paths.h"
 #include "reorg/spread.h"
 #include "reorg/verify.h"
@@ -158,7 +160,7 @@ class Application {
 
   Result<void> commit(const std::vector<File>& files, std::vector<ObjectId> parents,
                       std::string message) {
-    const auto tree = repository_.write_tree(files);
+    const auto tree = repository_.write_tree(files, true);
     if (!tree) return tree.error();
     Commit fresh;
     fresh.tree = *tree;
@@ -346,18 +348,30 @@ Result<std::size_t> write_edits(const Workspace& workspace, const Layout& layout
     const auto list = edits.find({layout.sources[i].side, layout.sources[i].file});
     if (list != edits.end()) work.emplace_back(i, &list->second);
   }
+  std::unique_ptr<PackWriter> pack;
+  if (work.size() >= kManyObjects) {
+    auto made = PackWriter::create(workspace.repositories[0].objects());
+    if (!made) return made.error();
+    pack = std::move(*made);
+  }
   const auto written = spread(
       work.size(), threads, [&] { return workspace.open(); },
       [&](std::vector<Repository>& repositories, std::size_t at) -> Result<void> {
         const auto& [i, list] = work[at];
         const auto content = repositories[layout.sources[i].side].blob(files[i].id);
         if (!content) return content.error();
-        const auto blob = repositories[0].write_blob(edited(*content, *list));
+        const std::string changed = edited(*content, *list);
+        const auto blob =
+            pack ? pack->add(PackedType::kBlob, changed) : repositories[0].write_blob(changed);
         if (!blob) return blob.error();
         files[i].id = *blob;
         return {};
       });
   if (!written) return written.error();
+  if (pack) {
+    if (auto done = pack->finish(); !done) return done.error();
+    if (auto done = workspace.repositories[0].refresh(); !done) return done.error();
+  }
   return work.size();
 }
 

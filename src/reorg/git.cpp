@@ -74,6 +74,15 @@ Result<Repository> Repository::open(const std::filesystem::path& path) {
   return Repository(std::move(state));
 }
 
+std::filesystem::path Repository::objects() const {
+  return std::filesystem::path(git_repository_commondir(state_->repository.get())) / "objects";
+}
+
+Result<void> Repository::refresh() const {
+  if (git_odb_refresh(state_->odb.get()) != 0) return git_failure("its objects can't be read");
+  return {};
+}
+
 const std::filesystem::path& Repository::path() const {
   return state_->path;
 }

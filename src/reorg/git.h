@@ -62,6 +62,7 @@ class Repository {
   ~Repository();
 
   const std::filesystem::path& path() const;                    ///< of the .git directory
+  std::filesystem::path objects() const;                        ///< where its objects are
   std::optional<std::filesystem::path> work_directory() const;  ///< nothing: it is bare
 
   /// The commit that a revision names; empty: HEAD.
@@ -94,8 +95,11 @@ class Repository {
   Result<bool> clean() const;
 
   Result<ObjectId> write_blob(std::string_view content);
-  /// Writes the tree objects that are not there yet; the files need not be sorted.
-  Result<ObjectId> write_tree(const std::vector<File>& files);
+  /// Looks again for packs: another writer than this one has written some.
+  Result<void> refresh() const;
+  /// Writes the tree objects that are not there yet; the files need not be sorted. `packed`: those
+  /// of many files as one pack, for trees of which most objects are new.
+  Result<ObjectId> write_tree(const std::vector<File>& files, bool packed = false);
   Result<ObjectId> write_commit(const Commit& commit);
   /// Copies an object from another repository with all that its tree holds; what the other lacks
   /// (a partial clone) is left out.

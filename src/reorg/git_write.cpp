@@ -6,6 +6,7 @@
 
 #include "reorg/git.h"
 #include "reorg/git_objects.h"
+#include "reorg/pack_writer.h"
 #include "reorg/paths.h"
 
 namespace muster::reorg {
@@ -45,8 +46,11 @@ bool git_less(const TreeEntry& a, const TreeEntry& b) {
   return key(a) < key(b);
 }
 
-Result<ObjectId> write_level(const Repository::State& state, const std::vector<const File*>& files,
-                             std::size_t first, std::size_t last, std::size_t prefix) {
+/// The tree objects of the files from `first` to `last`, whose paths share `prefix` bytes; into the
+/// pack, when there is one.
+Result<ObjectId> write_level(const Repository::State& state, PackWriter* pack,
+                             const std::vector<const File*>& files, std::size_t first,
+                             std::size_t last, std::size_t prefix) {
   std::vector<TreeEntry> entries;
   for (std::size_t i = first; i < last;) {
     const std::string_view rest = std::string_view(files[i]->path).substr(prefix);
@@ -59,7 +63,7 @@ Result<ObjectId> write_level(const Repository::State& state, const std::vector<c
     const std::string_view directory = std::string_view(files[i]->path).substr(0, prefix + slash);
     std::size_t end = i;
     while (end < last && is_under(files[end]->path, directory)) ++end;
-    auto below = write_level(state, files, i, end, prefix + slash + 1);
+    auto below = write_level(state, pack, files, i, end, prefix + slash + 1);
     if (!below) return below;
     entries.push_back({std::string(rest.substr(0, slash)), GIT_FILEMODE_TREE, *below});
     i = end;
@@ -71,7 +75,12 @@ Result<ObjectId> write_level(const Repository::State& state, const std::vector<c
     data += '\0';
     data.append(reinterpret_cast<const char*>(entry.id.bytes.data()), entry.id.bytes.size());
   }
-  return write_object(state, data, GIT_OBJECT_TREE);
+  if (pack == nullptr) return write_object(state, data, GIT_OBJECT_TREE);
+  git_oid id;
+  if (git_odb_hash(&id, data.data(), data.size(), GIT_OBJECT_TREE) != 0)
+    return git_failure("an object can't be named");
+  if (git_odb_exists_ext(state.odb.get(), &id, GIT_ODB_LOOKUP_NO_REFRESH) == 1) return from_oid(id);
+  return pack->add(PackedType::kTree, data);
 }
 
 }  // namespace
@@ -80,13 +89,23 @@ Result<ObjectId> Repository::write_blob(std::string_view content) {
   return write_object(*state_, content, GIT_OBJECT_BLOB);
 }
 
-Result<ObjectId> Repository::write_tree(const std::vector<File>& files) {
+Result<ObjectId> Repository::write_tree(const std::vector<File>& files, bool packed) {
   std::vector<const File*> sorted;
   sorted.reserve(files.size());
   for (const File& file : files) sorted.push_back(&file);
   std::sort(sorted.begin(), sorted.end(),
             [](const File* a, const File* b) { return path_less(a->path, b->path); });
-  return write_level(*state_, sorted, 0, sorted.size(), 0);
+  std::unique_ptr<PackWriter> pack;
+  if (packed && files.size() >= kManyObjects) {
+    auto made = PackWriter::create(objects());
+    if (!made) return made.error();
+    pack = std::move(*made);
+  }
+  auto tree = write_level(*state_, pack.get(), sorted, 0, sorted.size(), 0);
+  if (!tree || !pack) return tree;
+  if (auto done = pack->finish(); !done) return done.error();
+  if (auto done = refresh(); !done) return done.error();
+  return tree;
 }
 
 Result<ObjectId> Repository::write_commit(const Commit& commit) {
