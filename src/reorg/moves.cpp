@@ -56,6 +56,12 @@ DirectoryImage image_of(const Side& side, const Rules& rules, const Tree::Direct
     shared = shared ? std::string(common_directory(*shared, place)) : std::string(place);
   }
   if (!shared) return {DirectoryImage::How::kGone, ""};
+  // An old place that an earlier run has made the new place of something else is that by now,
+  // whatever comes late to the old one.
+  for (std::size_t i = directory.first; i < directory.last; ++i) {
+    if (!side.arrived.empty() && side.arrived[i] && !side.moved(i))
+      return {DirectoryImage::How::kUniform, std::string(directory.path)};
+  }
   if (const Rule* rule = rules.exactly(directory.path); rule && rule->kind == Rule::Kind::kMove) {
     // A rule that names the directory says where it is, as long as it moves anything.
     for (std::size_t i = directory.first; i < directory.last; ++i) {
@@ -228,6 +234,9 @@ Moves make_moves(const Plan& plan, std::vector<Tree> trees, const Origins& origi
       if (decision.rule) used[decision.rule] = true;
       side.images.push_back(std::move(decision.to));
       side.rules.push_back(decision.rule);
+      const auto origin = s == 0 ? origins.find(file.path) : origins.end();
+      side.arrived.push_back(origin != origins.end() && (!origin->second.repository.empty() ||
+                                                         origin->second.path != file.path));
     }
     for (const Rule& rule : side.plan->rules) {
       if (used.count(&rule) || !origins.empty()) continue;

@@ -63,7 +63,8 @@ struct Side {
   Tree tree;
   std::vector<std::optional<std::string>> images;  ///< by file; nothing: it is left out
   std::vector<const Rule*> rules;                  ///< by file; null: no rule decided
-  std::vector<DirectoryImage> directories;         ///< by directory
+  std::vector<bool> arrived;  ///< by file: an earlier run brought it here; may be empty
+  std::vector<DirectoryImage> directories;  ///< by directory
 
   /// The new path of an entry of the tree; nothing when it is gone.
   std::optional<std::string> image(const Entry& entry) const;

@@ -178,6 +178,23 @@ RC_GTEST_PROP(ReorgProperties, P9OnlyANewFileAtAnOldPathMoves, ()) {
   RC_ASSERT(again.rewriting.edits.empty());
 }
 
+// An old place may have become the new place of something else: then what points there stays.
+TEST(ReorgProperties, P9AnOldPlaceMayBeANewOneByNow) {
+  const std::vector<std::pair<std::string, std::string>> moves = {{"eks", "new"},
+                                                                  {"common/4.md", "eks/4.md"}};
+  Case c(plan_text(moves),
+         {Texts{{"eks/a.md", "a"}, {"common/4.md", "x"}, {"page.md", "[text](common)"}}});
+  c.run();
+  EXPECT_EQ(c.after.at("page.md"), "[text](eks)");
+  Texts more = c.after;
+  more["eks/late.txt"] = "late";
+  Case again(plan_text(moves), {more});
+  again.origins = c.next_origins();
+  again.run();
+  EXPECT_EQ(again.after.count("new/late.txt"), 1U);
+  EXPECT_EQ(again.after.at("page.md"), "[text](eks)");
+}
+
 RC_GTEST_PROP(ReorgProperties, P10AnyBytesAreRead, (std::vector<std::string> lines)) {
   std::string text;
   for (const std::string& line : lines) text += line + "\n../1.arch/x `1.arch/` [a](1.arch/x) ";
