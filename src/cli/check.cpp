@@ -1,5 +1,6 @@
 // muster check: the health of a host, or what a saved output says of one.
 #include <memory>
+#include <ostream>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -206,8 +207,14 @@ void print(Context& context, const CheckRequest& request, const std::vector<Chec
     if (request.act) {
       const auto done = health::act(*manager, node_name(context, request), health, *plan,
                                     *health::parse_limit(request.at_most), context.processes);
-      if (!done) return context.fail(done.findings(), kExitInternal);
-      plan = *done;
+      if (done) {
+        plan = *done;
+      } else {
+        // What was found is told all the same: only what was to be done about it is not done.
+        for (const Finding& finding : done.findings()) context.err << to_string(finding) << '\n';
+        *plan = {plan->action, "not done, or not all of it: see the error", {}};
+        context.exit_code = kExitInternal;
+      }
     }
   }
 
@@ -255,8 +262,11 @@ void print(Context& context, const CheckRequest& request, const std::vector<Chec
     context.print(output);
   }
   // Not applicable is an answer to a single check: the host was seen to have no such hardware.
-  if (context.exit_code == kExitOk && health != Health::kNotApplicable)
+  const bool failed_to_act = context.exit_code == kExitInternal;
+  if ((context.exit_code == kExitOk || (failed_to_act && health::is_fault(health))) &&
+      health != Health::kNotApplicable) {
     context.exit_code = health::exit_code(health);
+  }
 }
 
 void check(Context& context, const CheckRequest& request) {

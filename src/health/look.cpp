@@ -167,7 +167,8 @@ void look_at_slurm(const HostView& view, const Host& host, CheckResult& check) {
       read_command(view, {"sinfo"}, kShort, read_slurm, host, check)) {
     return;
   }
-  check.add(Health::kNotApplicable, "none", {}, "no Slurm on this host");
+  // A cluster of which nothing can be seen is not one that is well.
+  check.add(Health::kUnknown, "no-tool", {}, "neither scontrol nor sinfo is there");
 }
 
 void look_at_neuron(const HostView& view, const Host& host, CheckResult& check) {
