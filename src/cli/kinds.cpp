@@ -11,6 +11,7 @@
 #include "cli/kind_checks.h"
 #include "cli/kind_clusters.h"
 #include "cli/kind_facts.h"
+#include "cli/kind_metrics.h"
 #include "cli/kind_runs.h"
 
 namespace muster::cli {
@@ -56,6 +57,8 @@ const std::vector<Kind>& kinds() {
        cluster_columns(), list_clusters, show_cluster, kExitUnverified, "in this account"},
       {"checks", "check", "health checks of a host, and the suites of them", check_columns(),
        list_checks, show_check},
+      {"metrics", "metric", "metrics that the exporter and the other commands write",
+       metric_columns(), list_metrics, show_metric},
       {"dashboards", "dashboard", "dashboards and alert rules", kNames, nothing, no_dashboard},
       {"instances", "instance", "instance types and their hardware", instance_columns(),
        list_instances, show_instance},

@@ -1,67 +1,16 @@
-#include <array>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "base/words.h"
+#include "metrics/catalogue.h"
 #include "metrics/collectors.h"
 
 namespace muster::metrics {
 namespace {
 
 const std::filesystem::path kClass = "/sys/class/infiniband";
-
-struct Help {
-  const char *counter, *text;
-};
-
-/// Of EFA driver r3.1.0. What stands not here is told as the driver's.
-constexpr std::array<Help, 36> kHelp = {{
-    {"tx_bytes", "Bytes sent"},
-    {"rx_bytes", "Bytes received"},
-    {"tx_pkts", "Packets sent"},
-    {"rx_pkts", "Packets received"},
-    {"rx_drops", "Packets dropped on receipt"},
-    {"send_bytes", "Bytes of send work requests"},
-    {"send_wrs", "Send work requests"},
-    {"recv_bytes", "Bytes of receive work requests"},
-    {"recv_wrs", "Receive work requests"},
-    {"rdma_read_wrs", "RDMA read work requests"},
-    {"rdma_read_bytes", "Bytes read by RDMA"},
-    {"rdma_read_wr_err", "RDMA read work requests that failed"},
-    {"rdma_read_resp_bytes", "Bytes that peers read by RDMA"},
-    {"rdma_write_wrs", "RDMA write work requests"},
-    {"rdma_write_bytes", "Bytes written by RDMA"},
-    {"rdma_write_wr_err", "RDMA write work requests that failed"},
-    {"rdma_write_recv_bytes", "Bytes that peers wrote by RDMA"},
-    {"retrans_bytes", "Bytes sent again"},
-    {"retrans_pkts", "Packets sent again"},
-    {"retrans_timeout_events", "Times that a retransmission ran out of time"},
-    {"unresponsive_remote_events", "Times that a peer did not answer"},
-    {"impaired_remote_conn_events", "Times that the connection to a peer was impaired"},
-    {"submitted_cmds", "Commands given to the device"},
-    {"completed_cmds", "Commands that the device completed"},
-    {"no_completion_cmds", "Commands that the device did not complete"},
-    {"cmds_err", "Commands that failed"},
-    {"keep_alive_rcvd", "Signs of life of the device"},
-    {"alloc_pd_err", "Protection domains that could not be made"},
-    {"create_qp_err", "Queue pairs that could not be made"},
-    {"create_cq_err", "Completion queues that could not be made"},
-    {"reg_mr_err", "Memory regions that could not be registered"},
-    {"alloc_mr_err", "Memory regions that could not be made"},
-    {"get_dma_mr_err", "Memory regions for DMA that could not be got"},
-    {"alloc_ucontext_err", "User contexts that could not be made"},
-    {"create_ah_err", "Address handles that could not be made"},
-    {"mmap_err", "Mappings that failed"},
-}};
-
-std::string help_of(std::string_view counter) {
-  for (const Help& help : kHelp) {
-    if (counter == help.counter) return help.text;
-  }
-  return fmt::format("{} of the driver", counter);
-}
 
 /// The counters in a folder; how many could not be read.
 int collect_folder(const health::HostView& view, const std::filesystem::path& folder,
@@ -77,8 +26,8 @@ int collect_folder(const health::HostView& view, const std::filesystem::path& fo
       ++failed;
       continue;
     }
-    to.add("node_amazonefa_" + metric_name(name), Type::kCounter, help_of(name), labels,
-           static_cast<double>(*value));
+    const std::string metric = "node_amazonefa_" + metric_name(name);
+    to.add(metric, Type::kCounter, metric_row(metric).help, labels, static_cast<double>(*value));
   }
   return failed;
 }

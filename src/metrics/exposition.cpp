@@ -102,6 +102,10 @@ std::string sample_key(std::string_view line, std::string& name, std::string& wr
 
 }  // namespace
 
+const char* to_string(Type type) {
+  return type == Type::kCounter ? "counter" : "gauge";
+}
+
 std::string metric_name(std::string_view text) {
   std::string name;
   for (const char c : text) {
@@ -128,7 +132,7 @@ std::string Exposition::text() const {
   std::string text;
   for (const Metric& metric : metrics_) {
     text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", metric.name, escaped(metric.help, false),
-                        metric.name, metric.type == Type::kCounter ? "counter" : "gauge");
+                        metric.name, to_string(metric.type));
     for (const auto& [labels, value] : metric.samples) {
       text += metric.name;
       std::string inside;

@@ -14,6 +14,9 @@ namespace muster::metrics {
 
 enum class Type { kGauge, kCounter };
 
+/// "gauge", "counter".
+const char* to_string(Type type);
+
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 /// Gathers samples by metric, in the order in which metrics first appear.
