@@ -73,7 +73,7 @@ const std::vector<ManifestKind>& manifest_kinds() {
        reorganisation_schema, facts_findings<check_reorganisation>},
       {"SlurmOptions", "slurm-options.schema.json", "Muster options of Slurm",
        facts::slurm_options_schema, facts_findings<facts::check_slurm_options>},
-      {"Versions", "versions.schema.json", "Muster version floors", facts::versions_schema,
+      {"Versions", "versions.schema.json", "Muster versions", facts::versions_schema,
        facts_findings<facts::check_versions>},
       {"Xid", "xid.schema.json", "Muster policy on the kernel's log", facts::xid_schema,
        facts_findings<facts::check_xid>},

@@ -35,13 +35,14 @@ Result<Facts> load_facts(const FileSystem& files, const std::filesystem::path& r
   load(files, root, "instances.yaml", load_instances, facts.instances, findings);
   load(files, root, "datasets.yaml", load_datasets, facts.datasets, findings);
   load(files, root, "models.yaml", load_models, facts.models, findings);
-  load(files, root, "versions.yaml", load_floors, facts.floors, findings);
+  load(files, root, "versions.yaml", load_versions, facts.versions, findings);
   load(files, root, "end-of-life.yaml", load_end_of_life, facts.end_of_life, findings);
   load(files, root, "environment.yaml", load_environment, facts.environment, findings);
   load(files, root, "floors.yaml", load_performance, facts.performance, findings);
   load(files, root, "registries.yaml", load_registries, facts.public_accounts, findings);
   load(files, root, "slurm-options.yaml", load_slurm_options, facts.slurm, findings);
   if (!findings.empty()) return Failure(std::move(findings));
+  facts.floors = facts.versions.floors;
   return facts;
 }
 

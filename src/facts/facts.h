@@ -25,7 +25,8 @@ struct Facts {
   std::vector<Instance> instances;
   std::vector<Dataset> datasets;
   std::vector<Model> models;
-  Floors floors;
+  VersionCatalog versions;
+  Floors floors;  ///< those of `versions`
   EnvironmentRules environment;
   SlurmOptions slurm;
   EndOfLife end_of_life;
