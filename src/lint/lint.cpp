@@ -26,7 +26,7 @@ bool is_document(const fs::path& path) {
 bool may_be_checked(const fs::path& path) {
   const std::string extension = path.extension().string();
   return is_document(path) || extension == ".sbatch" || extension == ".slurm" ||
-         extension == ".sh" || extension == ".bash" ||
+         extension == ".sh" || extension == ".bash" || extension == ".template" ||
          is_dockerfile_name(path.filename().string()) || path.filename() == "slurm.conf" ||
          path.filename() == "gres.conf";
 }
@@ -193,8 +193,9 @@ class Run {
 }  // namespace
 
 const std::vector<Checker>& checkers() {
-  static const std::vector<Checker> kCheckers = {
-      kManifestChecker, kSbatchChecker, kDockerfileChecker, kSlurmSetChecker, kKubernetesChecker};
+  static const std::vector<Checker> kCheckers = {kManifestChecker, kCloudFormationChecker,
+                                                 kSbatchChecker,   kDockerfileChecker,
+                                                 kSlurmSetChecker, kKubernetesChecker};
   return kCheckers;
 }
 

@@ -57,6 +57,10 @@ extern const Checker kKubernetesChecker;
 /// and gres.conf with the slurm.conf beside it.
 extern const Checker kSlurmSetChecker;
 
+/// The checker of CloudFormation templates (cloudformation_rules.h): YAML or JSON with
+/// `AWSTemplateFormatVersion`, or with `Resources` of types of AWS.
+extern const Checker kCloudFormationChecker;
+
 struct Report {
   std::vector<std::pair<std::filesystem::path, const char*>> checked;  ///< file and checker
   Findings findings;
