@@ -188,7 +188,10 @@ void check_transport(const std::vector<Log>& logs, const JudgeOptions& options,
       const bool same =
           fast != nullptr && (options.transport == "any" || fast->name == options.transport ||
                               (options.transport == "efa" && fast->name == "libfabric"));
-      if (fast == nullptr) {
+      if (fast == nullptr && slow != nullptr) {
+        bad.push_back(fmt::format("{}: {} is used, not {}: {}", place(log, slow->line), slow->name,
+                                  options.transport, slow->text));
+      } else if (fast == nullptr) {
         missing.push_back(
             fmt::format("{} says nothing of the network; NCCL_DEBUG=INFO does", log.file));
       } else if (!same) {

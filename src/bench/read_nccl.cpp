@@ -72,10 +72,12 @@ class NcclReader : public TextReader {
   const Regex& program_ = pattern(
       R"(\b(all_reduce|all_gather|reduce_scatter|alltoallv?|broadcast|reduce|gather|scatter|sendrecv|hypercube)_perf)");
   const Regex& version_ = pattern(R"((nccl|rccl)-tests:? +(?i:version) +(\S+))");
+  const Regex& native_ = pattern(R"(^# muster-bench version \S+ (\w+): )");
   const Regex& library_ = pattern(R"(nccl-library=(\d+))");
   const Regex& failure_ = pattern(R"(Test (?:CUDA|NCCL|HIP|RCCL)? ?failure|Test timeout)");
 
   std::string tool_ = "nccl-tests", version_seen_, program_seen_;
+  std::string fabric_;  ///< of muster-bench's collectives, whose table this is
   bool seen_header_ = false;
   std::optional<NcclRow> pending_;
 };
@@ -156,6 +158,10 @@ bool NcclReader::take_comment(const LogLine& line, LogBuilder& builder) {
     }
     return true;
   }
+  if (finds(native_, line.text, match)) {
+    fabric_ = group(match, 1);
+    return false;  // others look at it as well
+  }
   if (finds(device_, line.text, match)) {
     add_device(line, match, builder);
     return true;
@@ -165,6 +171,8 @@ bool NcclReader::take_comment(const LogLine& line, LogBuilder& builder) {
     run.version = version_seen_;
     run.has_summary = true;
     run.operation = operation_name(program_seen_);
+    // MPI goes without saying.
+    if (!fabric_.empty() && fabric_ != "mpi") run.settings["fabric"] = fabric_;
     std::size_t from = 0;
     while (special_.search(line.text, from, match) == Regex::Found::kYes) {
       const std::string name(group(match, 1)), value(group(match, 2));

@@ -86,6 +86,17 @@ void read_json_devices(const Node& document, Run& run) {
   if (!run.devices.empty()) run.ranks = static_cast<int>(run.devices.size());
 }
 
+/// Which transport carried muster-bench's collectives: "gloo: Gloo 0.5.0 over TCP (eth0), …".
+void read_json_fabric(const Node& document, Run& run, Log& log) {
+  const Node* fabric = document.find("fabric");
+  if (fabric == nullptr) return;
+  const std::string& text = fabric->text();
+  const std::string name = text.substr(0, text.find(':'));
+  if (!name.empty() && name != "mpi") run.settings["fabric"] = name;
+  if (name == "gloo")
+    log.transports.push_back({Transport::Kind::kSlow, "tcp", fabric->where().line, text, {}});
+}
+
 /// The program among the arguments: /opt/nccl-tests/build/all_reduce_perf.
 std::string program_of(const Node& document) {
   const Node* arguments = document.find("args");
@@ -113,6 +124,7 @@ bool read_nccl_json(const Node& document, LogBuilder& builder) {
   run.version = json_text_of(document, "nccl_tests_version");
   run.has_summary = true;
   run.operation = program_of(document);
+  read_json_fabric(document, run, builder.log);
   builder.log.nccl = nccl_version(json_text_of(document, "nccl_version"));
   read_json_devices(document, run);
   if (const Node* config = document.find("config")) {

@@ -112,6 +112,8 @@ void Surroundings::see(const LogLine& line, LogBuilder& builder) {
            name.find("libfabric") != std::string::npos ? "libfabric" : name);
     }
   }
+  if (text.starts_with("# muster-bench version ") && text.find(" gloo: ") != std::string::npos)
+    note(Transport::Kind::kSlow, "tcp");
   const bool set = text.find("set by environment") != std::string::npos;
   if (set && finds(at.set, text, match)) {
     builder.set(std::string(group(match, 1)), std::string(group(match, 2)));

@@ -45,12 +45,16 @@ int run_collective(Operation operation, const Settings& settings) {
   const std::string processor = processor_name(), start = now_text();
   if (first) std::cout << header(*sweep, fabric.seats(), fabric.name(), processor) << std::flush;
   std::vector<Row> rows;
-  in_cycles(*sweep, fabric, [&] {
-    measure(*sweep, fabric, job.monitor(), [&](const Row& row) {
-      if (first) std::cout << line(row) << std::flush;
-      rows.push_back(row);
+  try {
+    in_cycles(*sweep, fabric, [&] {
+      measure(*sweep, fabric, job.monitor(), [&](const Row& row) {
+        if (first) std::cout << line(row) << std::flush;
+        rows.push_back(row);
+      });
     });
-  });
+  } catch (const PeerLost& lost) {
+    job.end_for(lost);
+  }
   const Summary summary = summarise(rows);
   if (first) std::cout << footer(*sweep, summary) << std::flush;
   job.finish();
@@ -71,8 +75,10 @@ void add_collectives(CLI::App& app, int& exit_code) {
     CLI::App* sub =
         app.add_subcommand(to_string(operation), fmt::format("Measure {}", to_string(operation)));
     add_options(*sub, *settings);
-    sub->add_option("--fabric", settings->fabric,
-                    "mpi, nccl (GPUs, when built with it), or auto: nccl where there is a GPU")
+    sub->add_option(
+           "--fabric", settings->fabric,
+           "mpi, gloo (TCP), nccl (GPUs, when built with it), or auto: nccl where there is a "
+           "GPU, gloo where no launcher of MPI started the ranks")
         ->capture_default_str();
     const auto one_sided = std::make_shared<bool>(false);
     if (operation == Operation::kAllToAll)

@@ -1,12 +1,15 @@
 // What carries a measured operation between the ranks.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/bench/meeting.h"
 #include "engine/bench/operation.h"
 
 namespace muster::measure {
@@ -45,6 +48,17 @@ class Unsupported : public std::exception {
   std::string what_;
 };
 
+/// A connection to another rank broke: it ended, or the network did.
+class PeerLost : public std::runtime_error {
+ public:
+  PeerLost(std::optional<int> peer, const std::string& what)
+      : std::runtime_error(what), peer_(peer) {}
+  std::optional<int> peer() const { return peer_; }  ///< when the fabric knows
+
+ private:
+  std::optional<int> peer_;
+};
+
 class Fabric {
  public:
   virtual ~Fabric() = default;
@@ -80,8 +94,8 @@ class Fabric {
 std::unique_ptr<Fabric> connect_mpi();
 
 /// What carries the operations, as --fabric names it; auto: NCCL where there is a GPU for each rank
-/// and the program was built with it, else MPI.
-enum class FabricKind { kAuto, kMpi, kNccl };
+/// and the program was built with it, Gloo where no launcher of MPI started the ranks, else MPI.
+enum class FabricKind { kAuto, kMpi, kNccl, kGloo };
 std::optional<FabricKind> fabric_kind(std::string_view name);
 
 /// Whether this program was built with NCCL and there is a GPU here.
@@ -89,5 +103,13 @@ bool has_nccl();
 /// NCCL between GPUs, one for each rank; `base` brings the ranks together and stays for what is not
 /// measured. Throws Unsupported when the program was built without, or GPUs are missing.
 std::unique_ptr<Fabric> connect_nccl(std::unique_ptr<Fabric> base);
+
+/// Ranks that are joined by MPI meet by it; `base` stays until the meeting ends.
+std::unique_ptr<Meeting> meet_by_mpi(std::unique_ptr<Fabric> base);
+
+/// Gloo, over TCP, between the ranks of a meeting. GLOO_SOCKET_IFNAME names the interface. A wait
+/// of Gloo ends some time after `limit`, if nobody ended the process before.
+std::unique_ptr<Fabric> connect_gloo(std::unique_ptr<Meeting> meeting, std::vector<Seat> seats,
+                                     std::chrono::milliseconds limit);
 
 }  // namespace muster::measure

@@ -12,8 +12,8 @@ namespace muster::measure {
 
 class Job {
  public:
-  /// Joins the others. When some have not come within `limit`, rank 0 names them and every rank
-  /// ends (exit 124).
+  /// Joins the others: those that mpirun or srun started by MPI, those of RANK and WORLD_SIZE over
+  /// TCP. When some have not come within `limit`, rank 0 names them and every rank ends (exit 124).
   /// Throws Unsupported for a fabric that is not there.
   explicit Job(std::chrono::milliseconds limit, FabricKind kind = FabricKind::kMpi);
 
@@ -24,8 +24,15 @@ class Job {
   /// Waits until all have come to the end.
   void finish();
 
+  /// Says which rank was lost and ends the process.
+  [[noreturn]] void end_for(const PeerLost& lost);
+
  private:
+  void join_by_mpi();
+  void join_by_environment();
+
   Monitor monitor_;
+  std::chrono::milliseconds limit_;
   RollCall roll_call_;
   std::unique_ptr<Fabric> fabric_;
 };

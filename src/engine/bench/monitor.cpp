@@ -137,6 +137,20 @@ void Monitor::doing(std::string what) {
   doing_ = std::move(what);
 }
 
+std::string Monitor::silent() {
+  const std::lock_guard lock(mutex_);
+  if (rank_ != 0) return {};
+  std::string text;
+  for (std::size_t rank = 1; rank < seats_.size(); ++rank) {
+    if (their_time_[rank] == Clock::time_point{}) continue;
+    const auto ago = std::chrono::duration_cast<milliseconds>(Clock::now() - their_time_[rank]);
+    if (ago < kSilence) continue;
+    text += fmt::format("{}rank {} (host {}) has not been heard for {}", text.empty() ? "" : "; ",
+                        rank, seats_[rank].host, seconds(ago));
+  }
+  return text;
+}
+
 void Monitor::tell() const {
   if (socket_ < 0) return;
   const Datagram datagram{nonce_, static_cast<std::uint32_t>(rank_),

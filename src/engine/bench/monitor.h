@@ -47,6 +47,9 @@ class Monitor {
   void joined(int rank, std::vector<Seat> seats, const std::string& where);
   /// What is being done now, for the message.
   void doing(std::string what);
+  /// Rank 0: who has not been heard for some time, "rank 3 (host n2) has not been heard for 1.6 s";
+  /// empty: nobody, or another rank asks.
+  std::string silent();
   /// An operation begins.
   void begin() { begun_.fetch_add(1, std::memory_order_relaxed); }
 

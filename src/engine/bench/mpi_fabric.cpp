@@ -10,6 +10,7 @@
 #include "engine/bench/fabric.h"
 #include "engine/bench/mpi_reduction.h"
 #include "engine/bench/mpi_support.h"
+#include "engine/bench/reduction.h"
 
 namespace muster::measure {
 namespace {

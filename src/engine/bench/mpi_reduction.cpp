@@ -1,52 +1,17 @@
 #include "engine/bench/mpi_reduction.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
 #include <map>
-#include <utility>
+
+#include "engine/bench/reduction.h"
 
 namespace muster::measure {
 namespace {
 
-template <Reduction kHow>
-float combine(float a, float b) {
-  if constexpr (kHow == Reduction::kProd) return a * b;
-  if constexpr (kHow == Reduction::kMin) return std::min(a, b);
-  if constexpr (kHow == Reduction::kMax) return std::max(a, b);
-  return a + b;
-}
-
+/// As MPI calls it.
 template <DataType kType, Reduction kHow>
 void software(void* in, void* inout, int* length, MPI_Datatype*) {
-  for (int i = 0; i < *length; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    store(kType, inout, at,
-          combine<kHow>(static_cast<float>(load(kType, in, at)),
-                        static_cast<float>(load(kType, inout, at))));
-  }
-}
-
-float widen(std::uint16_t bits) {
-  const std::uint32_t wide = std::uint32_t{bits} << 16;
-  float value = 0;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
-/// The type of most training: written so that the compiler makes vector code of it. No NaN is
-/// looked for.
-template <Reduction kHow>
-void bfloat16(void* in, void* inout, int* length, MPI_Datatype*) {
-  const auto* from = static_cast<const std::uint16_t*>(in);
-  auto* to = static_cast<std::uint16_t*>(inout);
-  for (int i = 0; i < *length; ++i) {
-    const float value = combine<kHow>(widen(from[i]), widen(to[i]));
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    to[i] = static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-  }
+  static const Combine kCombine = combine_function(kType, kHow);
+  kCombine(in, inout, static_cast<std::size_t>(*length));
 }
 
 template <Reduction kHow>
@@ -55,7 +20,7 @@ MPI_User_function* function_for(DataType type) {
     case DataType::kHalf:
       return &software<DataType::kHalf, kHow>;
     case DataType::kBfloat16:
-      return &bfloat16<kHow>;
+      return &software<DataType::kBfloat16, kHow>;
     case DataType::kFloat8E4m3:
       return &software<DataType::kFloat8E4m3, kHow>;
     case DataType::kFloat8E5m2:
@@ -127,21 +92,6 @@ MPI_Op mpi_op(DataType type, Reduction reduction) {
   MPI_Op& op = made.try_emplace(function, MPI_OP_NULL).first->second;
   if (op == MPI_OP_NULL) MPI_Op_create(function, /*commute=*/1, &op);
   return op;
-}
-
-void scale(DataType type, double factor, const void* from, void* to, std::size_t elements) {
-  if (type == DataType::kFloat) {
-    const auto* source = static_cast<const float*>(from);
-    auto* target = static_cast<float*>(to);
-    const auto narrow = static_cast<float>(factor);
-    for (std::size_t i = 0; i < elements; ++i) target[i] = source[i] * narrow;
-    return;
-  }
-  for (std::size_t i = 0; i < elements; ++i) {
-    const double value = load(type, from, i) * factor;
-    // 21 * (1.0 / 7) is a little less than 3.
-    store(type, to, i, is_floating(type) ? value : std::floor(value + 1e-9));
-  }
 }
 
 }  // namespace muster::measure

@@ -3,8 +3,6 @@
 
 #include <mpi.h>
 
-#include <cstddef>
-
 #include "engine/bench/operation.h"
 
 namespace muster::measure {
@@ -15,8 +13,5 @@ MPI_Datatype mpi_type(DataType type);
 /// sum for avg and mulsum, which scale after and before. Of half, bfloat16 and f8 an operation of
 /// our own: element by element, in float32, rounded once. Made once, kept until MPI ends.
 MPI_Op mpi_op(DataType type, Reduction reduction);
-
-/// to[i] = from[i] * factor; integers are rounded down. `from` may be `to`.
-void scale(DataType type, double factor, const void* from, void* to, std::size_t elements);
 
 }  // namespace muster::measure

@@ -54,8 +54,10 @@ std::vector<std::size_t> sizes_between(const Sweep& sweep) {
 }  // namespace
 
 std::optional<FabricKind> fabric_kind(std::string_view name) {
-  constexpr std::pair<std::string_view, FabricKind> kKinds[] = {
-      {"auto", FabricKind::kAuto}, {"mpi", FabricKind::kMpi}, {"nccl", FabricKind::kNccl}};
+  constexpr std::pair<std::string_view, FabricKind> kKinds[] = {{"auto", FabricKind::kAuto},
+                                                                {"mpi", FabricKind::kMpi},
+                                                                {"nccl", FabricKind::kNccl},
+                                                                {"gloo", FabricKind::kGloo}};
   for (const auto& [known, kind] : kKinds) {
     if (name == known) return kind;
   }
@@ -168,7 +170,8 @@ Result<Sweep> make_sweep(Operation operation, const Settings& settings, std::opt
     findings.push_back(bad("-a", fmt::format("{}", settings.average), "0, 1, 2 or 3"));
 
   if (!fabric_kind(settings.fabric))
-    findings.push_back(bad("--fabric", "no such fabric: " + settings.fabric, "auto, mpi or nccl"));
+    findings.push_back(
+        bad("--fabric", "no such fabric: " + settings.fabric, "auto, mpi, gloo or nccl"));
   if (settings.type == "all") {
     sweep.types = all_data_types();
   } else if (const auto type = data_type(settings.type)) {

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
-#include <sstream>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "bench_rows.h"
 #include "engine/bench/operation.h"
 #include "engine/support/jobs.h"
 
@@ -20,19 +19,6 @@ namespace {
 ProcessResult bench(int ranks, std::vector<std::string> args) {
   args.insert(args.begin(), MUSTER_BENCH);
   return run_job(ranks > 1 ? Launcher::kMpirun : Launcher::kNone, ranks, std::move(args));
-}
-
-/// The rows of a table, in words.
-std::vector<std::vector<std::string>> rows(const std::string& text) {
-  std::vector<std::vector<std::string>> all;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream words(line);
-    all.emplace_back(std::istream_iterator<std::string>(words),
-                     std::istream_iterator<std::string>());
-  }
-  return all;
 }
 
 class Operations : public testing::TestWithParam<measure::Operation> {};
