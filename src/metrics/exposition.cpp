@@ -1,12 +1,8 @@
 #include "metrics/exposition.h"
 
-#include <algorithm>
 #include <cmath>
-#include <set>
 
 #include <fmt/format.h>
-
-#include "base/words.h"
 
 namespace muster::metrics {
 namespace {
@@ -35,75 +31,41 @@ std::string number(double value) {
   return fmt::format("{}", value);
 }
 
-bool is_name(std::string_view text, bool colons) {
-  if (text.empty()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    const bool digit = c >= '0' && c <= '9';
-    if (!letter && !(digit && i > 0) && !(c == ':' && colons)) return false;
+void write_sample(std::string& to, std::string_view name, const Labels& labels, double value) {
+  to += name;
+  if (!labels.empty()) {
+    char before = '{';
+    for (const auto& [label, content] : labels) {
+      to += before;
+      to += label;
+      to += "=\"";
+      to += escaped(content, true);
+      to += '"';
+      before = ',';
+    }
+    to += '}';
   }
-  return true;
+  to += ' ';
+  to += number(value);
+  to += '\n';
 }
 
-/// One sample: its metric and labels, as one key; empty: the line is wrong, and how.
-std::string sample_key(std::string_view line, std::string& name, std::string& wrong) {
-  std::size_t at = line.find_first_of("{ \t");
-  name = line.substr(0, at);
-  if (!is_name(name, true)) {
-    wrong = fmt::format("\"{}\" is no name of a metric", name);
-    return {};
-  }
-  std::string key = name;
-  std::set<std::string> labels;
-  if (at != std::string_view::npos && line[at] == '{') {
-    ++at;
-    while (at < line.size() && line[at] != '}') {
-      const std::size_t equals = line.find('=', at);
-      const std::string label(
-          trimmed(line.substr(at, equals == std::string_view::npos ? 0 : equals - at)));
-      if (!is_name(label, false) || equals + 1 >= line.size() || line[equals + 1] != '"') {
-        wrong = fmt::format("\"{}\" is no label", line.substr(at));
-        return {};
-      }
-      std::size_t end = equals + 2;
-      while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2 : 1;
-      if (end >= line.size()) {
-        wrong = "a label's value does not end";
-        return {};
-      }
-      if (!labels.insert(fmt::format("{}={}", label, line.substr(equals + 2, end - equals - 2)))
-               .second) {
-        wrong = fmt::format("the label {} twice", label);
-        return {};
-      }
-      at = end + 1;
-      if (at < line.size() && line[at] == ',') ++at;
-    }
-    if (at >= line.size()) {
-      wrong = "the labels do not end";
-      return {};
-    }
-    ++at;
-  }
-  const auto words = words_of(at == std::string_view::npos ? std::string_view() : line.substr(at));
-  if (words.empty() || words.size() > 2) {
-    wrong = "a value, and maybe a time, has to follow";
-    return {};
-  }
-  const std::string value(words[0]);
-  if (!finite(value) && value != "NaN" && value != "+Inf" && value != "-Inf") {
-    wrong = fmt::format("\"{}\" is no value", value);
-    return {};
-  }
-  for (const std::string& label : labels) key += "|" + label;
-  return key;
+constexpr std::string_view kTotal = "_total";
+
+/// The name and type that a metric's lines carry.
+std::pair<std::string_view, const char*> head_of(std::string_view name, Type type, Form form) {
+  if (form == Form::kText) return {name, to_string(type)};
+  if (type == Type::kCounter && name.size() > kTotal.size() && name.ends_with(kTotal))
+    return {name.substr(0, name.size() - kTotal.size()), "counter"};
+  const bool unknown = type == Type::kCounter || type == Type::kUntyped;
+  return {name, unknown ? "unknown" : to_string(type)};
 }
 
 }  // namespace
 
 const char* to_string(Type type) {
-  return type == Type::kCounter ? "counter" : "gauge";
+  constexpr const char* kNames[] = {"gauge", "counter", "untyped", "histogram", "summary"};
+  return kNames[static_cast<int>(type)];
 }
 
 std::string metric_name(std::string_view text) {
@@ -117,95 +79,59 @@ std::string metric_name(std::string_view text) {
   return name;
 }
 
-void Exposition::add(const std::string& name, Type type, const std::string& help, Labels labels,
-                     double value) {
-  auto metric = std::find_if(metrics_.begin(), metrics_.end(),
-                             [&](const Metric& one) { return one.name == name; });
-  if (metric == metrics_.end()) {
-    metrics_.push_back({name, help, type, {}});
-    metric = metrics_.end() - 1;
-  }
-  metric->samples[std::move(labels)] = value;
+Exposition::Metric& Exposition::metric(const std::string& name, Type type,
+                                       const std::string& help) {
+  const auto [place, is_new] = places_.try_emplace(name, metrics_.size());
+  if (is_new) metrics_.push_back({name, help, type, {}, {}});
+  return metrics_[place->second];
 }
 
-std::string Exposition::text() const {
+void Exposition::add(const std::string& name, Type type, const std::string& help, Labels labels,
+                     double value) {
+  metric(name, type, help).samples[std::move(labels)] = value;
+}
+
+void Exposition::add_part(const std::string& name, Type type, const std::string& help,
+                          const std::string& sample, const Labels& labels, double value) {
+  metric(name, type, help).parts.push_back({sample, labels, value});
+}
+
+void Exposition::add_missing(const Exposition& other) {
+  for (const Metric& one : other.metrics_) {
+    if (has(one.name)) continue;
+    places_[one.name] = metrics_.size();
+    metrics_.push_back(one);
+  }
+}
+
+std::string Exposition::text(Form form) const {
   std::string text;
   for (const Metric& metric : metrics_) {
-    text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", metric.name, escaped(metric.help, false),
-                        metric.name, to_string(metric.type));
-    for (const auto& [labels, value] : metric.samples) {
-      text += metric.name;
-      std::string inside;
-      for (const auto& [label, content] : labels)
-        inside +=
-            fmt::format("{}{}=\"{}\"", inside.empty() ? "" : ",", label, escaped(content, true));
-      if (!inside.empty()) text += "{" + inside + "}";
-      text += " " + number(value) + "\n";
-    }
+    const auto [name, type] = head_of(metric.name, metric.type, form);
+    text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name,
+                        escaped(metric.help, form == Form::kOpenMetrics), type);
+    for (const auto& [labels, value] : metric.samples)
+      write_sample(text, metric.name, labels, value);
+    for (const Part& part : metric.parts) write_sample(text, part.name, part.labels, part.value);
   }
   return text;
 }
 
 std::size_t Exposition::samples() const {
   std::size_t count = 0;
-  for (const Metric& metric : metrics_) count += metric.samples.size();
+  for (const Metric& metric : metrics_) count += metric.samples.size() + metric.parts.size();
   return count;
 }
 
 bool Exposition::has(std::string_view name) const {
-  return std::any_of(metrics_.begin(), metrics_.end(),
-                     [&](const Metric& metric) { return metric.name == name; });
+  return places_.find(name) != places_.end();
 }
 
-Findings check_exposition(std::string_view text, const std::string& file) {
-  Findings findings;
-  std::set<std::string> samples, helped, typed, left;
-  std::string now;
-  int line_number = 0;
-  const auto wrong = [&](const std::string& what) {
-    findings.push_back(error_at({file, line_number, 1}, "exposition", what));
-  };
-  // All lines of a metric are together.
-  const auto enter = [&](const std::string& name) {
-    if (name == now) return;
-    if (!now.empty()) left.insert(now);
-    if (left.count(name) > 0) wrong(fmt::format("lines of {} are not together", name));
-    now = name;
-  };
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    ++line_number;
-    if (end == text.size()) wrong("the last line does not end");
-    at = end + 1;
-    if (trimmed(line).empty()) continue;
-    if (line.find('\r') != std::string_view::npos) wrong("a carriage return");
-    if (line[0] == '#') {
-      const auto words = words_of(line);
-      if (words.size() < 3 || (words[1] != "HELP" && words[1] != "TYPE")) continue;
-      const std::string name(words[2]);
-      if (!is_name(name, true)) wrong(fmt::format("\"{}\" is no name of a metric", name));
-      enter(name);
-      if (words[1] == "HELP") {
-        if (!helped.insert(name).second) wrong(fmt::format("a second HELP of {}", name));
-        continue;
-      }
-      if (!typed.insert(name).second) wrong(fmt::format("a second TYPE of {}", name));
-      const std::set<std::string_view> types = {"counter", "gauge", "histogram", "summary",
-                                                "untyped"};
-      if (words.size() != 4 || types.count(words[3]) == 0) wrong("a type that is none");
-      continue;
-    }
-    std::string name, what;
-    const std::string key = sample_key(line, name, what);
-    if (key.empty()) {
-      wrong(what);
-      continue;
-    }
-    enter(name);
-    if (!samples.insert(key).second) wrong("the same sample twice");
-  }
-  return findings;
+std::vector<std::string> Exposition::names() const {
+  std::vector<std::string> names;
+  names.reserve(metrics_.size());
+  for (const Metric& metric : metrics_) names.push_back(metric.name);
+  return names;
 }
 
 }  // namespace muster::metrics

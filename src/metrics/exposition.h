@@ -9,13 +9,17 @@
 #include <vector>
 
 #include "base/finding.h"
+#include "base/result.h"
 
 namespace muster::metrics {
 
-enum class Type { kGauge, kCounter };
+enum class Type { kGauge, kCounter, kUntyped, kHistogram, kSummary };
 
-/// "gauge", "counter".
+/// "gauge", "counter", "untyped", "histogram", "summary".
 const char* to_string(Type type);
+
+/// The two forms that Prometheus asks for.
+enum class Form { kText, kOpenMetrics };
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
@@ -27,17 +31,38 @@ class Exposition {
   void add(const std::string& name, Type type, const std::string& help, Labels labels,
            double value);
 
-  std::string text() const;
+  /// A sample of a histogram or summary, whose own name may have a suffix (_bucket, _sum, _count).
+  /// They keep their order, which for buckets is prescribed.
+  void add_part(const std::string& name, Type type, const std::string& help,
+                const std::string& sample, const Labels& labels, double value);
+
+  /// All metrics of another that are not here yet; what is here stays as it is.
+  void add_missing(const Exposition& other);
+
+  std::string text() const { return text(Form::kText); }
+  /// OpenMetrics wants counters to end in _total: others are written as of unknown type, so that a
+  /// series has the same name whatever form was asked for. Its last line, # EOF, is the caller's.
+  std::string text(Form form) const;
   std::size_t samples() const;
   bool has(std::string_view name) const;
+  std::vector<std::string> names() const;
 
  private:
+  struct Part {
+    std::string name;
+    Labels labels;
+    double value = 0;
+  };
   struct Metric {
     std::string name, help;
     Type type = Type::kGauge;
     std::map<Labels, double> samples;
+    std::vector<Part> parts;
   };
+  Metric& metric(const std::string& name, Type type, const std::string& help);
+
   std::vector<Metric> metrics_;
+  std::map<std::string, std::size_t, std::less<>> places_;
 };
 
 /// Characters that a metric's or label's name can't have become underscores.
@@ -46,5 +71,9 @@ std::string metric_name(std::string_view text);
 /// What is wrong with a text by the rules of the format: names, escapes, values, metrics that are
 /// not together, samples twice, a last line without its end.
 Findings check_exposition(std::string_view text, const std::string& file);
+
+/// Reads a text of the format. Failure: what check_exposition finds, or samples with times, which
+/// a file that is read again and again must not have.
+Result<Exposition> parse_exposition(std::string_view text, const std::string& file);
 
 }  // namespace muster::metrics
