@@ -6,6 +6,7 @@
 
 #include "catalog/case.h"
 #include "catalog/case_schema.h"
+#include "catalog/image.h"
 #include "catalog/lock_schema.h"
 #include "catalog/reorganisation.h"
 
@@ -48,6 +49,8 @@ Findings no_more(const Node&) {
 const std::vector<ManifestKind>& manifest_kinds() {
   static const std::vector<ManifestKind> kKinds = {
       {"Case", "case.schema.json", "Muster case", case_schema, case_findings},
+      {"ContainerImage", "container-image.schema.json", "Muster container image",
+       container_image_schema, check_container_image},
       {"Datasets", "datasets.schema.json", "Muster data sets", facts::datasets_schema,
        facts_findings<facts::check_datasets>},
       {"DcgmErrors", "dcgm.schema.json", "Muster error codes of DCGM", facts::dcgm_schema,
@@ -63,6 +66,8 @@ const std::vector<ManifestKind>& manifest_kinds() {
       {"Lock", "lock.schema.json", "Muster lock file", lock_schema, facts_findings<no_more>},
       {"LogPatterns", "log-patterns.schema.json", "Muster log patterns", facts::log_patterns_schema,
        facts_findings<facts::check_log_patterns>},
+      {"MachineImage", "machine-image.schema.json", "Muster machine image", machine_image_schema,
+       check_machine_image},
       {"Models", "models.schema.json", "Muster models", facts::models_schema,
        facts_findings<facts::check_models>},
       {"PerformanceFloors", "floors.schema.json", "Muster performance floors",

@@ -11,6 +11,7 @@
 #include "cli/kind_checks.h"
 #include "cli/kind_clusters.h"
 #include "cli/kind_facts.h"
+#include "cli/kind_images.h"
 #include "cli/kind_metrics.h"
 #include "cli/kind_runs.h"
 
@@ -33,9 +34,6 @@ Failure none_called(const char* kind, const char* kinds, const std::string& name
 Result<Shown> no_architecture(const Context&, const std::string& name) {
   return none_called("architecture", "architectures", name);
 }
-Result<Shown> no_image(const Context&, const std::string& name) {
-  return none_called("image", "images", name);
-}
 Result<Shown> no_dashboard(const Context&, const std::string& name) {
   return none_called("dashboard", "dashboards", name);
 }
@@ -50,7 +48,7 @@ const std::vector<Kind>& kinds() {
        case_columns(), list_case_items, show_case},
       {"architectures", "architecture", "reference architectures", kNames, nothing,
        no_architecture},
-      {"images", "image", "machine and container images", kNames, nothing, no_image},
+      {"images", "image", "machine and container images", image_columns(), list_images, show_image},
       {"benchmarks", "benchmark", "micro-benchmarks whose output is read", benchmark_columns(),
        list_benchmarks, show_benchmark},
       {"clusters", "cluster", "clusters of the AWS account, and the stacks made for them",

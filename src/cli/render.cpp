@@ -12,6 +12,8 @@
 #include "cli/case_page.h"
 #include "cli/context.h"
 #include "cli/engine_program.h"
+#include "images/kept.h"
+#include "images/render.h"
 #include "launch/committed.h"
 #include "launch/prepare.h"
 #include "launch/variables.h"
@@ -166,10 +168,31 @@ void render_case(Context& context, const CaseRequest& request, const Where& wher
   deliver(context, files, where, std::move(output));
 }
 
-// All files that cases keep, written where they are kept, or compared with what is there.
+void render_image(Context& context, const std::string& name, const Where& where) {
+  if (!is_usable(context, where)) return;
+  const auto known = facts::load_facts(context.files, context.project());
+  if (!known) return context.fail(known.findings(), kExitBadInput);
+  const auto image = catalog::find_image(context.files, context.project(), *known, name);
+  if (!image) return context.fail(image.findings(), kExitBadInput);
+  const auto rendered = images::render(*image, context.files, context.project(), known->versions);
+  if (!rendered) return context.fail(rendered.findings(), kExitBadInput);
+  std::vector<File> files;
+  for (const images::ImageFile& file : rendered->files) files.push_back({file.path, file.content});
+  Output output;
+  output.data["image"] = image->name;
+  deliver(context, files, where, std::move(output));
+}
+
+// All files that cases and images keep, written where they are kept, or compared with what is
+// there.
 void render_all(Context& context, bool check) {
-  const auto kept = launch::kept_files(context.files, context.project());
+  auto kept = launch::kept_files(context.files, context.project());
   if (!kept) return context.fail(kept.findings(), kExitBadInput);
+  const auto kept_images = images::kept_images(context.files, context.project());
+  if (!kept_images) return context.fail(kept_images.findings(), kExitBadInput);
+  for (const auto& file : kept_images->files)
+    kept->files.push_back({file.path, file.content, false});
+  kept->strays.insert(kept->strays.end(), kept_images->strays.begin(), kept_images->strays.end());
   Findings findings;
   Output output;
   output.name = "render";
@@ -199,13 +222,15 @@ void render_all(Context& context, bool check) {
     *output.text += stray.string() + " (removed)\n";
   }
   output.data["cases"] = kept->cases;
+  output.data["images"] = kept_images->images;
   output.data["files"] = kept->files.size();
   output.data["differs"] = !findings.empty();
   output.data["findings"] = to_json(findings);
   output.judges = check;
   output.findings = findings;
   for (const Finding& finding : findings) *output.text += to_string(finding) + "\n";
-  *output.text += fmt::format("{} files of {} cases\n", kept->files.size(), kept->cases);
+  *output.text += fmt::format("{} files of {} cases and {} images\n", kept->files.size(),
+                              kept->cases, kept_images->images);
   context.print(output);
   if (!findings.empty() && context.exit_code == kExitOk) context.exit_code = kExitDiffers;
 }
@@ -236,7 +261,7 @@ void add_render(CLI::App& root, Context& context) {
     bool all = false, check = false;
   };
   auto all = std::make_shared<All>();
-  sub->add_flag("--all", all->all, "Write the launch files that all cases keep, beside each");
+  sub->add_flag("--all", all->all, "Write the files that all cases and images keep, beside each");
   sub->add_flag("--check", all->check,
                 "With --all: compare with the files that are there; exit code 5 when they differ");
   sub->footer("Example:\n  muster render --all --check");
@@ -266,6 +291,16 @@ void add_render(CLI::App& root, Context& context) {
   of_case->footer(
       "Example:\n  muster render case training/native/llama --target slurm --profile smoke");
   of_case->callback([&context, request, where] { render_case(context, *request, *where); });
+
+  CLI::App* of_image = sub->add_subcommand(
+      "image", "What makes an image: Packer's templates and a playbook, or a Dockerfile");
+  auto image = std::make_shared<std::string>();
+  auto image_where = std::make_shared<Where>();
+  of_image->add_option("name", *image, "Name of the image")->required()->type_name("NAME");
+  add_where(of_image, image_where);
+  of_image->footer("Example:\n  muster render image base-gpu --out build/base-gpu");
+  of_image->callback(
+      [&context, image, image_where] { render_image(context, *image, *image_where); });
 
   CLI::App* of_schemas =
       sub->add_subcommand("schemas", "JSON Schemas of all manifests, for editors");

@@ -40,7 +40,8 @@ Schema component_schema() {
            {"version", Schema::text("Version that images hold; absent: the distribution's")},
            {"tag", Schema::text("Tag of the version in its repository")},
            {"repository", Schema::text("Git repository")},
-           {"url", Schema::text("Archive of the version; ${version} and ${arch} are filled in")},
+           {"url", Schema::text("Archive of the version; ${version}, ${arch} (x86_64) and "
+                                "${goarch} (amd64) are filled in")},
            {"sha256", Schema::map("SHA-256 of the archive by architecture",
                                   Schema::text("SHA-256").form(kSha256))},
            {"comes_with", Schema::text("Component that brings it along")}}));

@@ -6,6 +6,7 @@
 #include "base/document.h"
 #include "base/schema.h"
 #include "catalog/case.h"
+#include "catalog/image.h"
 #include "catalog/manifest.h"
 #include "lint/environment.h"
 #include "lint/lint.h"
@@ -98,7 +99,8 @@ Findings check(const Source& source, const facts::Facts& known, bool& unreadable
     unreadable = true;
     return document.findings();
   }
-  const std::string name = catalog::case_name_of(source.path, source.root);
+  const std::string image = catalog::image_name_of(source.path);
+  const std::string name = image.empty() ? catalog::case_name_of(source.path, source.root) : image;
   Findings findings = catalog::check_manifest(*document, name, known);
   if (!document->is_mapping() || has_errors(findings)) return findings;
   if (source.files)

@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/muster-checkout"
 cd "$work/muster-checkout"
-cp -r "$source"/{facts,test_cases,micro-benchmarks,docs,README.md} .
+cp -r "$source"/{ami_and_containers,facts,test_cases,micro-benchmarks,docs,README.md} .
 mkdir examples scripts 2>/dev/null && cp "$source"/scripts/* scripts/
 [ ! -d "$source/examples" ] || cp -r "$source"/examples/. examples/
 # The wrapper would build first; here it is built already.
