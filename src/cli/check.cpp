@@ -332,7 +332,8 @@ void check(Context& context, const CheckRequest& request) {
   }
   if (!request.textfile.empty()) {
     metrics::Exposition metrics;
-    metrics::collect_health(checks, metrics);
+    const auto now = std::chrono::duration<double>(context.clock.now().time_since_epoch());
+    metrics::collect_health(checks, now.count(), metrics);
     if (view) metrics::collect_efa(*view, metrics);
     const auto written = context.files.write(context.directory / request.textfile, metrics.text());
     if (!written) return context.fail(written.findings(), kExitInternal);

@@ -94,7 +94,7 @@ std::vector<MetricRow> slurm_rows() {
   } kNodes[] = {
       {"slurm_nodes_alloc", "Nodes whose CPUs are all in use"},
       {"slurm_nodes_comp", "Nodes that end jobs"},
-      {"slurm_nodes_down", "Nodes that are down, powered off or do not answer"},
+      {"slurm_nodes_down", "Nodes that are down or do not answer"},
       {"slurm_nodes_drain", "Nodes that take no new jobs, whether they still run some or not"},
       {"slurm_nodes_err", "Nodes in an error state"},
       {"slurm_nodes_fail", "Nodes that fail or are about to"},
@@ -103,7 +103,7 @@ std::vector<MetricRow> slurm_rows() {
       {"slurm_nodes_maint", "Nodes in maintenance"},
       {"slurm_nodes_mix", "Nodes that are partly in use"},
       {"slurm_nodes_resv", "Nodes that are reserved"},
-      {"slurm_nodes_other", "Nodes in any other state"},
+      {"slurm_nodes_other", "Nodes in any other state: powered off or on their way, rebooting"},
       {"slurm_nodes_planned", "Nodes that are kept free for a job"},
   };
   for (const auto& [name, help] : kNodes) rows.push_back(slurm_gauge(name, "", "", help));

@@ -34,25 +34,27 @@ int collect_folder(const health::HostView& view, const std::filesystem::path& fo
 
 }  // namespace
 
-void collect_efa(const health::HostView& view, Exposition& to) {
+bool collect_efa(const health::HostView& view, Exposition& to, int* unreadable) {
   const auto devices = view.list(kClass);
-  if (!devices) return;
-  int failed = 0;
+  if (!devices) return false;
+  const MetricRow& info = metric_row("node_amazonefa_info");
+  const MetricRow& bad = metric_row("muster_efa_unreadable");
+  int all = 0;
   for (const std::string& device : *devices) {
-    to.add("node_amazonefa_info", Type::kGauge, "1 for each device", {{"device", device}}, 1);
-    failed += collect_folder(view, kClass / device / "hw_counters", {{"device", device}}, to);
+    const Labels labels = {{"device", device}};
+    to.add(info.name, info.type, info.help, labels, 1);
+    int failed = collect_folder(view, kClass / device / "hw_counters", labels, to);
     const auto ports = view.list(kClass / device / "ports");
-    if (!ports) {
-      ++failed;
-      continue;
-    }
-    for (const std::string& port : *ports) {
+    if (!ports) ++failed;
+    for (const std::string& port : ports ? *ports : std::vector<std::string>()) {
       failed += collect_folder(view, kClass / device / "ports" / port / "hw_counters",
                                {{"device", device}, {"port", port}}, to);
     }
+    to.add(bad.name, bad.type, bad.help, labels, failed);
+    all += failed;
   }
-  to.add("muster_collector_unreadable", Type::kGauge, "Files that a collector could not read",
-         {{"collector", "efa"}}, failed);
+  if (unreadable != nullptr) *unreadable = all;
+  return true;
 }
 
 }  // namespace muster::metrics

@@ -1,5 +1,6 @@
 #include "metrics/exposition.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -96,11 +97,26 @@ void Exposition::add_part(const std::string& name, Type type, const std::string&
   metric(name, type, help).parts.push_back({sample, labels, value});
 }
 
-void Exposition::add_missing(const Exposition& other) {
+void Exposition::add_missing(const Exposition& other,
+                             const std::set<std::string, std::less<>>& taken) {
   for (const Metric& one : other.metrics_) {
-    if (has(one.name)) continue;
+    if (has(one.name) || taken.count(one.name) > 0) continue;
     places_[one.name] = metrics_.size();
     metrics_.push_back(one);
+  }
+}
+
+void Exposition::merge(const Exposition& other) {
+  for (const Metric& one : other.metrics_) {
+    Metric& to = metric(one.name, one.type, one.help);
+    if (to.type != one.type) continue;  // one metric has one type: the first
+    for (const auto& [labels, value] : one.samples) to.samples[labels] = value;
+    for (const Part& part : one.parts) {
+      const bool here = std::any_of(to.parts.begin(), to.parts.end(), [&](const Part& own) {
+        return own.name == part.name && own.labels == part.labels;
+      });
+      if (!here) to.parts.push_back(part);
+    }
   }
 }
 

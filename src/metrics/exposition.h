@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,8 +37,10 @@ class Exposition {
   void add_part(const std::string& name, Type type, const std::string& help,
                 const std::string& sample, const Labels& labels, double value);
 
-  /// All metrics of another that are not here yet; what is here stays as it is.
-  void add_missing(const Exposition& other);
+  /// All metrics of another that are not here yet and not `taken`; what is here stays as it is.
+  void add_missing(const Exposition& other, const std::set<std::string, std::less<>>& taken = {});
+  /// All samples of another; those that are here too become the other's.
+  void merge(const Exposition& other);
 
   std::string text() const { return text(Form::kText); }
   /// OpenMetrics wants counters to end in _total: others are written as of unknown type, so that a

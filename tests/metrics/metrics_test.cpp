@@ -80,7 +80,7 @@ TEST_F(Efa, CountersOfPortAndDeviceAreTold) {
                            "node_amazonefa_brand_new{device=\"rdmap0s6\",port=\"1\"} 7\n",
                            "node_amazonefa_keep_alive_rcvd{device=\"rdmap0s6\"} 9\n",
                            "node_amazonefa_info{device=\"rdmap0s6\"} 1\n",
-                           "muster_collector_unreadable{collector=\"efa\"} 0\n"}) {
+                           "muster_efa_unreadable{device=\"rdmap0s6\"} 0\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }
   EXPECT_EQ(text.find("lifespan"), std::string::npos);
@@ -95,8 +95,11 @@ TEST_F(Efa, OneBadFileOrDeviceDoesNotFailTheRest) {
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("node_amazonefa_tx_bytes"), std::string::npos) << text;
-  EXPECT_NE(text.find("muster_collector_unreadable{collector=\"efa\"} 2\n"), std::string::npos)
-      << text;
+  for (const char* device : {"rdmap0s6", "rdmap0s7"}) {
+    EXPECT_NE(text.find(fmt::format("muster_efa_unreadable{{device=\"{}\"}} 1\n", device)),
+              std::string::npos)
+        << text;
+  }
 }
 
 TEST_F(Efa, AHostWithoutTheClassHasNoSeries) {
@@ -109,12 +112,14 @@ TEST(HealthMetrics, ASeriesClearsWhenTheFaultDoes) {
   bad.add(health::Health::kFlag, "r", "", "y");
   good.add(health::Health::kOk, "r", "", "z");
   Exposition first, second;
-  collect_health({bad}, first);
-  collect_health({good}, second);
+  collect_health({bad}, 1.5, first);
+  collect_health({good}, 2.5, second);
   const std::string line = "muster_health{check=\"gpu\",outcome=\"reset\"} ";
   EXPECT_NE(first.text().find(line + "1\n"), std::string::npos);
   EXPECT_NE(second.text().find(line + "0\n"), std::string::npos);
   EXPECT_NE(first.text().find("muster_health_findings{check=\"gpu\",outcome=\"flag\"} 1\n"),
+            std::string::npos);
+  EXPECT_NE(second.text().find("muster_health_timestamp_seconds{check=\"gpu\"} 2.5\n"),
             std::string::npos);
   EXPECT_TRUE(check_exposition(first.text(), "m").empty());
 }
