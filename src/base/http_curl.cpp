@@ -1,61 +1,16 @@
-// libcurl is loaded when something is asked for the first time: most commands ask nobody, and it
-// brings thirty libraries.
-#include <curl/curl.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <memory>
 #include <string_view>
-#include <type_traits>
 
+#include "base/curl_library.h"
 #include "base/http.h"
 #include "base/process.h"
 
 namespace muster {
 namespace {
-
-/// The functions of libcurl that are used here.
-struct Library {
-  decltype(&curl_global_init) global_init = nullptr;
-  decltype(&curl_easy_init) easy_init = nullptr;
-  decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
-  decltype(&curl_easy_setopt) set = nullptr;
-  decltype(&curl_easy_perform) perform = nullptr;
-  decltype(&curl_easy_getinfo) get = nullptr;
-  decltype(&curl_easy_strerror) describe = nullptr;
-  decltype(&curl_slist_append) list_append = nullptr;
-  decltype(&curl_slist_free_all) list_free = nullptr;
-
-  /// Null: it is not installed, or lacks one of them.
-  static const Library* load();
-};
-
-const Library* Library::load() {
-  static const Library* const kLoaded = []() -> const Library* {
-    static Library library;
-    void* const handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) return nullptr;
-    bool all = true;
-    const auto find = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-      all = all && function != nullptr;
-    };
-    find(library.global_init, "curl_global_init");
-    find(library.easy_init, "curl_easy_init");
-    find(library.easy_cleanup, "curl_easy_cleanup");
-    find(library.set, "curl_easy_setopt");
-    find(library.perform, "curl_easy_perform");
-    find(library.get, "curl_easy_getinfo");
-    find(library.describe, "curl_easy_strerror");
-    find(library.list_append, "curl_slist_append");
-    find(library.list_free, "curl_slist_free_all");
-    if (!all || library.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return nullptr;
-    return &library;
-  }();
-  return kLoaded;
-}
 
 struct Exchange {
   HttpResponse response;
@@ -98,7 +53,7 @@ int stop_on_interrupt(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
 class CurlClient : public HttpClient {
  public:
   Result<HttpResponse> request(const HttpRequest& request) override {
-    const Library* const library = Library::load();
+    const CurlLibrary* const library = CurlLibrary::load();
     if (library == nullptr)
       return failure("http-failed", request.url + ": libcurl is missing",
                      "apt-get install libcurl4");

@@ -82,6 +82,7 @@ void add_reorg(CLI::App& root, Context& context);
 void add_doctor(CLI::App& root, Context& context);
 void add_config(CLI::App& root, Context& context);
 void add_completion(CLI::App& root, Context& context);
+void add_load(CLI::App& root, Context& context);
 void add_manual(CLI::App& root, Context& context);  ///< hidden: the man page and the reference
 void add_engine(CLI::App& root,
                 Context& context);  ///< train, score, tokenize: hand over to muster-train
