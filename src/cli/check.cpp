@@ -29,7 +29,8 @@ using health::Health;
 
 struct CheckRequest {
   std::vector<std::string> names;
-  std::vector<std::string> from;
+  std::vector<std::string> from, mounts;
+  std::string scratch, python, expect;
   std::string root, instance, window, inject, textfile, plan, node, history, at_most = "1";
   std::vector<int> ignore_xid;
   int nodes = 0, dcgm_level = 0;
@@ -41,9 +42,34 @@ struct Policies {
   facts::KernelPolicy kernel;
   facts::DcgmErrors dcgm;
   facts::Thresholds thresholds;
+  facts::VersionCatalog versions;
+  std::optional<Node> pytorch;  ///< what each rank should tell
 };
 
-Result<Policies> load_policies(const Context& context) {
+/// What every rank should tell: name and value a line.
+Result<Node> load_expectations(const Context& context, const std::string& file) {
+  const auto text = context.files.read(context.directory / file);
+  if (!text) return text.error();
+  auto document = parse_yaml(*text, file);
+  if (!document) return document.error();
+  Findings findings;
+  if (!document->is_mapping() || document->entries().empty()) {
+    findings.push_back(error_at(document->where(), "pytorch-expect", "expects nothing",
+                                "NAME: VALUE or NAME: \">=VERSION\", as in "
+                                "distributed.nccl: true"));
+  } else {
+    for (const Node::Entry& entry : document->entries()) {
+      if (entry.value.is_scalar() || entry.value.is_null()) continue;
+      findings.push_back(error_at(entry.value.where(), "pytorch-expect",
+                                  fmt::format("{} is no single value", entry.key),
+                                  "true, a number, a text, or a range as \">=2.6\""));
+    }
+  }
+  if (!findings.empty()) return Failure(std::move(findings));
+  return document;
+}
+
+Result<Policies> load_policies(const Context& context, const CheckRequest& request) {
   Policies policies;
   auto kernel = facts::load_xid(context.files, context.project());
   if (!kernel) return kernel.error();
@@ -54,7 +80,25 @@ Result<Policies> load_policies(const Context& context) {
   auto thresholds = facts::load_health(context.files, context.project());
   if (!thresholds) return thresholds.error();
   policies.thresholds = std::move(*thresholds);
+  auto versions = facts::load_versions(context.files, context.project());
+  if (!versions) return versions.error();
+  policies.versions = std::move(*versions);
+  if (!request.expect.empty()) {
+    auto expected = load_expectations(context, request.expect);
+    if (!expected) return expected.error();
+    policies.pytorch = std::move(*expected);
+  }
   return policies;
+}
+
+/// The probe of PyTorch: the project's, else the installation's. Empty: it is not there.
+std::filesystem::path probe_file(const Context& context) {
+  const std::filesystem::path place =
+      "validation_and_observability/pytorch-env-validation/probe.py";
+  for (const auto& root : {context.project(), facts::share_directory()}) {
+    if (context.files.exists(root / place)) return root / place;
+  }
+  return {};
 }
 
 Result<health::Host> make_host(const Context& context, const CheckRequest& request,
@@ -63,6 +107,14 @@ Result<health::Host> make_host(const Context& context, const CheckRequest& reque
   host.kernel = &policies.kernel;
   host.dcgm = &policies.dcgm;
   host.thresholds = &policies.thresholds;
+  host.versions = &policies.versions;
+  host.pytorch_expect = policies.pytorch ? &*policies.pytorch : nullptr;
+  host.python = request.python;
+  host.pytorch_probe = probe_file(context).string();
+  host.mounts = request.mounts;
+  host.scratch = request.scratch;
+  host.quick = std::all_of(request.names.begin(), request.names.end(),
+                           [](const std::string& name) { return name == "prolog"; });
   host.all_boots = request.all_boots;
   host.ignored_xids = request.ignore_xid;
   if (request.nodes > 0) host.nodes = request.nodes;
@@ -277,7 +329,7 @@ void check(Context& context, const CheckRequest& request) {
              .findings.front()},
         kExitBadInput);
   }
-  const auto policies = load_policies(context);
+  const auto policies = load_policies(context, request);
   if (!policies) return context.fail(policies.findings(), kExitBadInput);
   auto host = make_host(context, request, *policies);
   if (!host) return context.fail(host.findings(), kExitBadInput);
@@ -296,10 +348,16 @@ void check(Context& context, const CheckRequest& request) {
                           kExitInternal);
     }
     CheckResult result(kinds->front()->name);
+    std::vector<health::Text> texts;
     for (const std::string& path : request.from) {
       const auto text = context.files.read(path == "-" ? "/dev/stdin" : context.directory / path);
       if (!text) return context.fail(text.findings(), kExitBadInput);
-      kinds->front()->read({path, *text}, *host, result);
+      texts.push_back({path, *text});
+    }
+    if (kinds->front()->read_all != nullptr) {
+      kinds->front()->read_all(texts, *host, result);
+    } else {
+      for (const health::Text& text : texts) kinds->front()->read(text, *host, result);
     }
     checks.push_back(std::move(result));
   } else {
@@ -408,6 +466,20 @@ void add_check(CLI::App& root, Context& context) {
                   "Level of dcgmi diag; default: 2, in the intensive suite 4")
       ->check(CLI::Range(1, 4))
       ->type_name("LEVEL");
+  sub->add_option("--mount", request->mounts,
+                  "Where a file system has to be mounted, and writable; for the check storage")
+      ->delimiter(',')
+      ->type_name("PATH");
+  sub->add_option("--scratch", request->scratch,
+                  "Write 64 MiB into this folder, flush and read them back, for the check storage")
+      ->excludes(from)
+      ->type_name("DIR");
+  sub->add_option("--python", request->python, "The Python whose PyTorch is looked at")
+      ->excludes(from)
+      ->type_name("PROGRAM");
+  sub->add_option("--expect", request->expect,
+                  "What PyTorch should say on every rank: YAML, NAME: VALUE or a range of versions")
+      ->type_name("FILE");
   CLI::Option* plan =
       sub->add_option("--plan", request->plan,
                       "Print the commands that take the node out of service; nothing is done");

@@ -11,9 +11,11 @@ namespace muster::facts {
 namespace {
 
 /// What the checks ask for.
-constexpr const char* kNames[] = {"retired-pages", "corrected-errors", "remapped-rows",
-                                  "memlock",       "open-files-base",  "open-files-per-peer",
-                                  "pcie-replays"};
+constexpr const char* kNames[] = {
+    "retired-pages",      "corrected-errors",    "remapped-rows",    "memlock",
+    "open-files-base",    "open-files-per-peer", "pcie-replays",     "clock-offset",
+    "clock-offset-worst", "memory-installed",    "memory-available", "swap-used",
+    "disk-fill",          "disk-full",           "disk-write",       "disk-read"};
 
 std::optional<double> value_of(const Node& row) {
   const Node* value = row.find("value");

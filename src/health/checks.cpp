@@ -30,19 +30,39 @@ const std::vector<CheckKind>& check_kinds() {
        read_slurm, look_at_slurm},
       {"limits", "Locked memory and open files that a process may have",
        "ulimit -a, /proc/PID/limits", false, read_limits, look_at_limits},
+      {"memory", "Memory: as much as the instance type has, available, swap, huge pages",
+       "/proc/meminfo, free -h", false, read_memory, look_at_memory},
+      {"storage", "File systems: how full, mounted and writable, where containers are kept, speed",
+       "df, df -i, /proc/mounts, mount, dd", false, read_storage, look_at_storage},
+      {"clocks", "The clock: followed by whom, how far off",
+       "chronyc tracking, timedatectl, ntpq -p, adjtimex --print", false, read_clocks,
+       look_at_clocks},
+      {"container-runtime", "docker, containerd, enroot, pyxis and NVIDIA's toolkit fit together",
+       "docker info, --version of each, daemon.json, config.toml, plugstack.conf", false,
+       read_container_runtime, look_at_container_runtime},
+      {"versions", "Driver, EFA, libfabric, plugin, NCCL, CUDA: floors, and what goes together",
+       "efa_installed_packages, fi_info --version, nvidia-smi, nvcc --version, dpkg -l", true,
+       read_versions, look_at_versions},
+      {"pytorch", "What PyTorch says of itself, the same on every rank and as expected",
+       "records of pytorch-env-validation/probe.py, also behind prefixes of srun", false,
+       read_pytorch, look_at_pytorch, read_pytorch_files},
   };
   return kKinds;
 }
 
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> kSuites = {
-      {"prolog", "Seconds; before a job", {"gpu", "kernel-log", "efa", "neuron", "limits"}},
+      {"prolog",
+       "Seconds; before a job",
+       {"gpu", "kernel-log", "efa", "neuron", "limits", "memory", "storage"}},
       {"lightweight",
        "Minutes; on a node without jobs",
-       {"gpu", "kernel-log", "dcgm", "efa", "fabric", "topology", "neuron", "limits"}},
+       {"gpu", "kernel-log", "dcgm", "efa", "fabric", "topology", "neuron", "limits", "memory",
+        "storage", "clocks", "container-runtime", "versions"}},
       {"intensive",
        "Hours; on a drained node",
-       {"gpu", "kernel-log", "dcgm", "efa", "fabric", "topology", "neuron", "limits"}},
+       {"gpu", "kernel-log", "dcgm", "efa", "fabric", "topology", "neuron", "limits", "memory",
+        "storage", "clocks", "container-runtime", "versions"}},
   };
   return kSuites;
 }

@@ -21,6 +21,8 @@ struct CheckKind {
   void (*read)(const Text& text, const Host& host, CheckResult& check);
   /// Looks at a host.
   void (*look)(const HostView& view, const Host& host, CheckResult& check);
+  /// Reads several outputs that belong together. Null: each by itself.
+  void (*read_all)(const std::vector<Text>& texts, const Host& host, CheckResult& check) = nullptr;
 };
 
 struct Suite {

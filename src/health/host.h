@@ -9,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/document.h"
 #include "base/result.h"
 #include "facts/dcgm.h"
 #include "facts/health.h"
 #include "facts/instances.h"
+#include "facts/versions.h"
 #include "facts/xid.h"
 
 namespace muster::health {
@@ -33,7 +35,14 @@ struct Host {
   std::optional<double> window;             ///< only the last so many seconds of a log
   bool all_boots = false;                   ///< also what a log holds from before the last boot
   std::vector<int> ignored_xids;
-  int dcgm_level = 2;  ///< of dcgmi diag, 1 to 4
+  int dcgm_level = 2;                               ///< of dcgmi diag, 1 to 4
+  bool quick = false;                               ///< seconds only: what a prolog may take
+  const facts::VersionCatalog* versions = nullptr;  ///< floors, and what goes together
+  std::vector<std::string> mounts;                  ///< that the node should have
+  std::string scratch;        ///< folder to measure the speed of; empty: nothing is written
+  std::string python;         ///< that has the PyTorch to look at
+  std::string pytorch_probe;  ///< the probe to run with it
+  const Node* pytorch_expect = nullptr;  ///< what each rank should tell
 
   /// Accelerators and EFA devices that the node should have; nothing: not known.
   std::optional<int> accelerators(std::string_view kind) const;

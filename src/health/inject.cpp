@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/words.h"
+
 namespace muster::health {
 
 const std::vector<Fault>& faults() {
@@ -21,6 +23,10 @@ const std::vector<Fault>& faults() {
       {"efa-missing", "an EFA device is not there", "efa"},
       {"efa-port-down", "the port of an EFA device is down", "efa"},
       {"memlock-low", "a process may lock 64 KiB of memory", "limits"},
+      {"memory-missing", "the kernel sees half of the memory", "memory"},
+      {"disk-full", "a file system has no space left", "storage"},
+      {"root-read-only", "the root file system is mounted read-only", "storage"},
+      {"clock-off", "the clock is five minutes off", "clocks"},
       {"driver-hangs", "nvidia-smi does not come back", "gpu"},
   };
   return kFaults;
@@ -47,6 +53,18 @@ Result<std::string> InjectedView::file(const std::filesystem::path& path) const 
   if (is("efa-port-down") && !planted_ && where.starts_with("/sys/class/infiniband/") &&
       path.filename() == "state") {
     return with(*text, "ACTIVE", "DOWN");
+  }
+  if (is("root-read-only") && where == "/proc/mounts")
+    return with(*text, " / ext4 rw", " / ext4 ro");
+  if (is("memory-missing") && where == "/proc/meminfo") {
+    const std::size_t at = text->find("MemTotal:");
+    const std::size_t end = std::min(text->find('\n', at), text->size());
+    const auto words = words_of(std::string_view(*text).substr(std::min(at, end), end - at));
+    const auto total = words.size() > 1 ? whole(words[1]) : std::nullopt;
+    if (total) {
+      planted_ = true;
+      return text->replace(at, end - at, "MemTotal: " + std::to_string(*total / 2) + " kB");
+    }
   }
   if (is("memlock-low") && where == "/proc/self/limits") {
     const std::size_t at = text->find("Max locked memory");
@@ -85,7 +103,21 @@ Result<ProcessResult> InjectedView::run(const std::vector<std::string>& argv,
       planted_ = true;
     }
   }
-  if (argv.front() != "nvidia-smi") return result;
+  if (argv.front() == "df" && is("disk-full") && out.find('%') != std::string::npos) {
+    out += "/dev/planted 1000 1000 0 100% /planted\n";
+    planted_ = true;
+  }
+  if (is("clock-off")) {
+    // Whoever keeps the clock: the one that is asked first.
+    if (argv.front() == "chronyc" || argv.front() == "timedatectl" || argv.front() == "ntpq" ||
+        argv.front() == "adjtimex") {
+      out = "System time     : 300.000000000 seconds slow of NTP time\nLeap status     : Normal\n";
+      result->exit_code = 0;
+      planted_ = true;
+    }
+  }
+  const bool library = argv.front() == "nvml";
+  if (argv.front() != "nvidia-smi" && !library) return result;
   if (argv.size() > 1 && argv[1] == "topo" && is("nvlink-down")) {
     // The first cell that is an NVLink.
     const std::size_t at = out.find("NV1");
@@ -95,7 +127,7 @@ Result<ProcessResult> InjectedView::run(const std::vector<std::string>& argv,
       planted_ = true;
     }
   }
-  if (argv.size() < 2 || argv[1] != "-q") return result;
+  if (!library && (argv.size() < 2 || argv[1] != "-q")) return result;
   if (is("gpu-missing")) {
     const std::size_t at = out.find("<gpu id="), end = out.find("</gpu>");
     if (at != std::string::npos && end != std::string::npos) {
@@ -109,8 +141,9 @@ Result<ProcessResult> InjectedView::run(const std::vector<std::string>& argv,
     result->exit_code = 15;
     planted_ = true;
   } else if (is("driver-hangs")) {
-    result->timed_out = true;
     planted_ = true;
+    if (library) return failure("nvml-timeout", "NVML did not answer within its limit (planted)");
+    result->timed_out = true;
   } else if (is("ecc-uncorrected")) {
     out = with(out, "<dram_uncorrectable>0<", "<dram_uncorrectable>1<");
   } else if (is("row-remap-failure")) {

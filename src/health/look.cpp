@@ -16,16 +16,48 @@ using std::chrono::milliseconds;
 using Argv = std::vector<std::string>;
 using Read = void (*)(const Text&, const Host&, CheckResult&);
 
-constexpr milliseconds kShort{30000};
+// Eight GPUs answer within a tenth of a second; without persistence mode the driver starts first.
+constexpr milliseconds kNvmlLimit{20000};
 
 std::string joined(const Argv& argv) {
   return fmt::format("{}", fmt::join(argv, " "));
 }
 
-/// PCI devices of a vendor (and a class, by its first digits). Nothing: the host does not show its
-/// devices.
+/// For hardware whose tool is not there: not applicable only where the host shows that it has none.
+void without_tool(const char* what, const Argv& tool, std::optional<int> devices,
+                  std::optional<int> expected, CheckResult& check) {
+  if (expected.value_or(0) > 0) {
+    const bool gone = devices == 0;
+    check.add(gone ? Health::kReplace : Health::kError, "no-tool", {},
+              fmt::format("{} {} expected, {}; {} is not there", *expected, what,
+                          !devices ? std::string("the host does not show its devices")
+                                   : fmt::format("{} on the PCI bus", *devices),
+                          joined(tool)));
+  } else if (!devices && !expected) {
+    check.add(Health::kUnknown, "no-tool", {},
+              fmt::format("{} is not there, and the host does not show its devices", joined(tool)));
+  } else if (devices.value_or(0) > 0) {
+    check.add(
+        Health::kError, "no-tool", {},
+        fmt::format("{} {} on the PCI bus, and {} is not there", *devices, what, joined(tool)));
+  } else {
+    check.add(Health::kNotApplicable, "none", {}, fmt::format("no {} on this host", what));
+  }
+}
+
+void look_with_nvidia_smi(const HostView& view, const Host& host, CheckResult& check,
+                          const std::vector<Argv>& commands, Read read) {
+  bool any = false;
+  for (const Argv& argv : commands)
+    any |= read_command(view, argv, kCommandLimit, read, host, check);
+  if (!any)
+    without_tool("GPUs", commands.front(), nvidia_devices(view), host.accelerators("gpu"), check);
+}
+
+}  // namespace
+
 std::optional<int> pci_devices(const HostView& view, std::string_view vendor, std::string_view kind,
-                               std::string_view device = {}) {
+                               std::string_view device) {
   const std::filesystem::path devices = "/sys/bus/pci/devices";
   const auto names = view.list(devices);
   if (!names) return std::nullopt;
@@ -43,9 +75,9 @@ std::optional<int> pci_devices(const HostView& view, std::string_view vendor, st
   return count;
 }
 
-/// Runs a command and gives what it prints to the reader. False: there is no such command.
-bool read_command(const HostView& view, const Argv& argv, milliseconds limit, Read read,
-                  const Host& host, CheckResult& check) {
+bool read_command(const HostView& view, const std::vector<std::string>& argv, milliseconds limit,
+                  void (*read)(const Text&, const Host&, CheckResult&), const Host& host,
+                  CheckResult& check) {
   const auto result = view.run(argv, limit);
   if (!result) {
     if (result.findings().front().rule == "no-command") return false;
@@ -74,48 +106,16 @@ bool read_command(const HostView& view, const Argv& argv, milliseconds limit, Re
   return true;
 }
 
-/// For hardware whose tool is not there: not applicable only where the host shows that it has none.
-void without_tool(const char* what, const Argv& tool, std::optional<int> devices,
-                  std::optional<int> expected, CheckResult& check) {
-  if (expected.value_or(0) > 0) {
-    const bool gone = devices == 0;
-    check.add(gone ? Health::kReplace : Health::kError, "no-tool", {},
-              fmt::format("{} {} expected, {}; {} is not there", *expected, what,
-                          !devices ? std::string("the host does not show its devices")
-                                   : fmt::format("{} on the PCI bus", *devices),
-                          joined(tool)));
-  } else if (!devices && !expected) {
-    check.add(Health::kUnknown, "no-tool", {},
-              fmt::format("{} is not there, and the host does not show its devices", joined(tool)));
-  } else if (devices.value_or(0) > 0) {
-    check.add(
-        Health::kError, "no-tool", {},
-        fmt::format("{} {} on the PCI bus, and {} is not there", *devices, what, joined(tool)));
-  } else {
-    check.add(Health::kNotApplicable, "none", {}, fmt::format("no {} on this host", what));
-  }
-}
-
 std::optional<int> nvidia_devices(const HostView& view) {
   const auto cards = pci_devices(view, "0x10de", "0x0302");
   const auto shown = pci_devices(view, "0x10de", "0x0300");
   return cards ? std::optional(*cards + shown.value_or(0)) : std::nullopt;
 }
 
-void look_with_nvidia_smi(const HostView& view, const Host& host, CheckResult& check,
-                          const std::vector<Argv>& commands, Read read) {
-  bool any = false;
-  for (const Argv& argv : commands) any |= read_command(view, argv, kShort, read, host, check);
-  if (!any)
-    without_tool("GPUs", commands.front(), nvidia_devices(view), host.accelerators("gpu"), check);
-}
-
-}  // namespace
-
 void look_at_kernel_log(const HostView& view, const Host& host, CheckResult& check) {
   for (const Argv& argv : {Argv{"dmesg"}, Argv{"journalctl", "-k", "-b", "--no-pager"}}) {
     CheckResult read("kernel-log");
-    if (!read_command(view, argv, kShort, read_kernel_log, host, read)) continue;
+    if (!read_command(view, argv, kCommandLimit, read_kernel_log, host, read)) continue;
     const bool understood =
         std::any_of(read.observations().begin(), read.observations().end(),
                     [](const Observation& one) { return one.rule == "kernel-log"; });
@@ -133,7 +133,30 @@ void look_at_kernel_log(const HostView& view, const Host& host, CheckResult& che
 }
 
 void look_at_gpu(const HostView& view, const Host& host, CheckResult& check) {
-  look_with_nvidia_smi(view, host, check, {{"nvidia-smi", "-q", "-x"}}, read_gpu);
+  // The driver's library answers within milliseconds; nvidia-smi takes seconds and tells more.
+  const auto nvml = view.run({"nvml"}, kNvmlLimit);
+  std::string failed;
+  if (nvml) {
+    read_gpu({"NVML", nvml->out}, host, check);
+    if (host.quick) return;
+    CheckResult also("gpu");
+    if (!read_command(view, {"nvidia-smi", "-q", "-x"}, kCommandLimit, read_gpu, host, also))
+      return;
+    for (const Observation& one : also.observations()) check.add(one);
+    return;
+  }
+  const Finding& why = nvml.findings().front();
+  if (why.rule == "nvml-timeout") {
+    // nvidia-smi would hang in the same call.
+    check.add(Health::kError, "nvml", {}, why.message);
+    return;
+  }
+  if (why.rule == "nvml-failed") failed = why.message;
+  CheckResult with("gpu");
+  look_with_nvidia_smi(view, host, with, {{"nvidia-smi", "-q", "-x"}}, read_gpu);
+  for (const Observation& one : with.observations()) check.add(one);
+  if (failed.empty()) return;
+  check.add(is_fault(with.health()) ? Health::kFlag : Health::kError, "nvml", {}, failed);
 }
 
 void look_at_topology(const HostView& view, const Host& host, CheckResult& check) {
@@ -162,9 +185,9 @@ void look_at_dcgm(const HostView& view, const Host& host, CheckResult& check) {
 }
 
 void look_at_slurm(const HostView& view, const Host& host, CheckResult& check) {
-  if (read_command(view, {"scontrol", "--oneliner", "show", "nodes"}, kShort, read_slurm, host,
-                   check) ||
-      read_command(view, {"sinfo"}, kShort, read_slurm, host, check)) {
+  if (read_command(view, {"scontrol", "--oneliner", "show", "nodes"}, kCommandLimit, read_slurm,
+                   host, check) ||
+      read_command(view, {"sinfo"}, kCommandLimit, read_slurm, host, check)) {
     return;
   }
   // A cluster of which nothing can be seen is not one that is well.
@@ -173,7 +196,7 @@ void look_at_slurm(const HostView& view, const Host& host, CheckResult& check) {
 
 void look_at_neuron(const HostView& view, const Host& host, CheckResult& check) {
   const Argv argv = {"neuron-ls", "-j"};
-  if (!read_command(view, argv, kShort, read_neuron, host, check)) {
+  if (!read_command(view, argv, kCommandLimit, read_neuron, host, check)) {
     // Amazon's devices of class "processing accelerator".
     without_tool("Neuron devices", argv, pci_devices(view, "0x1d0f", "0x0880"),
                  host.accelerators("neuron"), check);

@@ -38,4 +38,28 @@ void read_fabric(const Text& text, const Host& host, CheckResult& check);
 /// `ulimit -a`, /proc/PID/limits.
 void read_limits(const Text& text, const Host& host, CheckResult& check);
 
+/// `chronyc tracking`, `timedatectl` (status, show, timesync-status), `ntpq -p`, `adjtimex
+/// --print`.
+void read_clocks(const Text& text, const Host& host, CheckResult& check);
+
+/// /proc/meminfo, `free -h`.
+void read_memory(const Text& text, const Host& host, CheckResult& check);
+
+/// `df` of space and inodes, /proc/mounts, `mount`, the speed that dd tells.
+void read_storage(const Text& text, const Host& host, CheckResult& check);
+
+/// `docker info`, versions of docker, containerd, enroot and NVIDIA's toolkit, daemon.json,
+/// config.toml, plugstack.conf.
+void read_container_runtime(const Text& text, const Host& host, CheckResult& check);
+
+/// efa_installed_packages, `fi_info --version`, nvidia-smi, `nvcc --version`, lists of libraries
+/// and packages: versions against facts/versions.yaml.
+void read_versions(const Text& text, const Host& host, CheckResult& check);
+
+/// What PyTorch says of itself on every rank: records of the probe, compared with each other and
+/// with what is expected.
+void read_pytorch(const Text& text, const Host& host, CheckResult& check);
+/// As read_pytorch, of records in several files.
+void read_pytorch_files(const std::vector<Text>& texts, const Host& host, CheckResult& check);
+
 }  // namespace muster::health

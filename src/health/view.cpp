@@ -1,9 +1,41 @@
 #include "health/view.h"
 
+#include <sys/timex.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "health/nvml_text.h"
+
 namespace muster::health {
+namespace {
+
+/// What `adjtimex --print` of the package of that name prints, as far as it is judged.
+Result<ProcessResult> kernel_clock() {
+  timex state{};
+  const int code = adjtimex(&state);
+  if (code < 0) return failure("no-command", "the kernel does not tell the state of its clock");
+  ProcessResult result;
+  result.exit_code = 0;
+  result.out = fmt::format(
+      "         mode: 0\n       offset: {}\n     maxerror: {}\n     esterror: {}\n       status: "
+      "{}\n"
+      " return value = {}\n",
+      (state.status & STA_NANO) != 0 ? state.offset / 1000 : state.offset, state.maxerror,
+      state.esterror, state.status, code);
+  return result;
+}
+
+Result<ProcessResult> nvml_output(const std::string& library, std::chrono::milliseconds limit) {
+  const auto reading = NvmlReader(library).read(limit);
+  if (!reading) return reading.error();
+  ProcessResult result;
+  result.exit_code = 0;
+  result.out = nvml_text(*reading);
+  return result;
+}
+
+}  // namespace
 
 Result<std::string> LiveView::file(const std::filesystem::path& path) const {
   return files_.read(path);
@@ -19,6 +51,8 @@ bool LiveView::exists(const std::filesystem::path& path) const {
 
 Result<ProcessResult> LiveView::run(const std::vector<std::string>& argv,
                                     std::chrono::milliseconds limit) const {
+  if (argv.front() == "nvml") return nvml_output(nvml_, limit);
+  if (argv.front() == "adjtimex") return kernel_clock();
   if (!processes_.find(argv.front()))
     return failure("no-command", fmt::format("{} is not installed", argv.front()));
   Command command;

@@ -23,7 +23,8 @@ class HostView {
   virtual Result<std::vector<std::string>> list(const std::filesystem::path& path) const = 0;
   virtual bool exists(const std::filesystem::path& path) const = 0;
   /// What a command prints. Failure: there is no such command (rule "no-command"), or its output
-  /// was not saved.
+  /// was not saved. Two are no programs: "nvml" is what the driver's library tells, in the form of
+  /// `nvidia-smi -q -x`, and "adjtimex --print" the kernel's own state of its clock.
   virtual Result<ProcessResult> run(const std::vector<std::string>& argv,
                                     std::chrono::milliseconds limit) const = 0;
   /// How places name the host: empty for this machine, else the tree.
@@ -33,8 +34,9 @@ class HostView {
 /// This machine.
 class LiveView : public HostView {
  public:
-  LiveView(const FileSystem& files, ProcessRunner& processes)
-      : files_(files), processes_(processes) {}
+  /// `nvml`: the driver's library; empty: as NvmlReader finds it.
+  LiveView(const FileSystem& files, ProcessRunner& processes, std::string nvml = {})
+      : files_(files), processes_(processes), nvml_(std::move(nvml)) {}
   Result<std::string> file(const std::filesystem::path& path) const override;
   Result<std::vector<std::string>> list(const std::filesystem::path& path) const override;
   bool exists(const std::filesystem::path& path) const override;
@@ -45,6 +47,7 @@ class LiveView : public HostView {
  private:
   const FileSystem& files_;
   ProcessRunner& processes_;
+  std::string nvml_;
 };
 
 /// A tree: files under their paths, the output of `nvidia-smi -q -x` in commands/nvidia-smi_-q_-x,

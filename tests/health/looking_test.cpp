@@ -11,6 +11,9 @@
 namespace muster::health {
 namespace {
 
+/// So that no driver of the machine that runs the tests is asked.
+constexpr const char* kNoNvml = "/nonexistent/libnvidia-ml.so.1";
+
 /// A host in memory.
 class Tree {
  public:
@@ -85,12 +88,12 @@ TEST(Looking, ACommandThatFailsOrHangsIsNotBelieved) {
   result.exit_code = 15;
   processes.answer("nvidia-smi -q -x", result);
   CheckResult failed("gpu");
-  find_check("gpu")->look(LiveView(files, processes), a_host(), failed);
+  find_check("gpu")->look(LiveView(files, processes, kNoNvml), a_host(), failed);
   EXPECT_EQ(failed.health(), Health::kError) << failed.evidence();
   result.timed_out = true;
   processes.answer("nvidia-smi -q -x", result);
   CheckResult hung("gpu");
-  find_check("gpu")->look(LiveView(files, processes), a_host(), hung);
+  find_check("gpu")->look(LiveView(files, processes, kNoNvml), a_host(), hung);
   EXPECT_EQ(hung.health(), Health::kReset) << hung.evidence();
 }
 
@@ -109,6 +112,11 @@ TEST(Inject, EveryFaultIsFoundByItsCheck) {
   put("/commands/nvidia-smi_-q_-x", eight);
   put("/commands/nvidia-smi_topo_-m", log("topo-p5.txt"));
   put("/commands/dmesg", "[ 0.0] Linux version 6.1\n[ 1.0] well\n");
+  put("/proc/meminfo", log("meminfo-p5.txt"));
+  put("/proc/mounts", log("mounts-p5.txt"));
+  put("/commands/df_-P_-k", log("df-9.1.txt"));
+  put("/commands/df_-P_-i", log("df-inodes-9.1.txt"));
+  put("/commands/chronyc_tracking", log("chronyc-4.5.txt"));
   put("/proc/self/limits",
       "Max open files 65536 65536 files\nMax locked memory  unlimited  unlimited  bytes\n");
   for (int i = 0; i < 32; ++i) {
@@ -121,7 +129,8 @@ TEST(Inject, EveryFaultIsFoundByItsCheck) {
     put(std::string("/sys/module/") + module + "/refcnt", "1\n");
   const TreeView view(files, "/host");
   const Host host = a_host("p5.48xlarge");
-  const std::vector<std::string> checks = {"gpu", "kernel-log", "efa", "topology", "limits"};
+  const std::vector<std::string> checks = {"gpu",    "kernel-log", "efa",     "topology",
+                                           "limits", "memory",     "storage", "clocks"};
   for (const std::string& name : checks) {
     CheckResult well(name);
     find_check(name)->look(view, host, well);

@@ -1,4 +1,5 @@
 // What holds for all readers of tools' output, and for the order of outcomes.
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -21,17 +22,60 @@ constexpr LogOf kGood[] = {
     {"dcgm", "dcgm-4-pass.json"},     {"gpu", "nvidia-smi-q-h100.txt"},
     {"gpu", "nvidia-smi-q-h100.xml"}, {"topology", "topo-p5.txt"},
     {"efa", "lspci-p5en.txt"},        {"neuron", "neuron-ls.json"},
+    {"clocks", "chronyc-4.5.txt"},    {"clocks", "timedatectl-255.txt"},
+    {"clocks", "ntpq-4.2.8.txt"},     {"clocks", "adjtimex-1.29.txt"},
+    {"memory", "meminfo-p5.txt"},     {"memory", "free-h.txt"},
+    {"storage", "df-9.1.txt"},        {"storage", "df-inodes-9.1.txt"},
+    {"storage", "mounts-p5.txt"},     {"storage", "dd-9.1.txt"},
+    {"versions", "versions-p5.txt"},  {"container-runtime", "docker-info-27.txt"},
+    {"pytorch", "pytorch-2.8.jsonl"}, {"container-runtime", "runtime-packages.txt"},
 };
 
 constexpr LogOf kAll[] = {
-    {"dcgm", "dcgm-4-pass.json"},      {"dcgm", "dcgm-4-isolate.json"},
-    {"dcgm", "dcgm-3-fail.json"},      {"dcgm", "dcgm-4-table.log"},
-    {"gpu", "nvidia-smi-q-h100.txt"},  {"gpu", "nvidia-smi-q-h100.xml"},
-    {"topology", "topo-p5.txt"},       {"efa", "lspci-p5en.txt"},
-    {"efa", "rdma-statistic.txt"},     {"slurm", "scontrol-23.02.txt"},
-    {"slurm", "sinfo-25.05.txt"},      {"neuron", "neuron-ls.json"},
+    {"dcgm", "dcgm-4-pass.json"},
+    {"dcgm", "dcgm-4-isolate.json"},
+    {"dcgm", "dcgm-3-fail.json"},
+    {"dcgm", "dcgm-4-table.log"},
+    {"gpu", "nvidia-smi-q-h100.txt"},
+    {"gpu", "nvidia-smi-q-h100.xml"},
+    {"topology", "topo-p5.txt"},
+    {"efa", "lspci-p5en.txt"},
+    {"efa", "rdma-statistic.txt"},
+    {"slurm", "scontrol-23.02.txt"},
+    {"slurm", "sinfo-25.05.txt"},
+    {"neuron", "neuron-ls.json"},
     {"neuron", "neuron-monitor.json"},
+    {"clocks", "chronyc-4.5.txt"},
+    {"clocks", "timedatectl-255.txt"},
+    {"clocks", "ntpq-4.2.8.txt"},
+    {"clocks", "adjtimex-1.29.txt"},
+    {"memory", "meminfo-p5.txt"},
+    {"memory", "free-h.txt"},
+    {"storage", "df-9.1.txt"},
+    {"storage", "df-inodes-9.1.txt"},
+    {"storage", "mounts-p5.txt"},
+    {"storage", "dd-9.1.txt"},
+    {"versions", "versions-p5.txt"},
+    {"container-runtime", "docker-info-27.txt"},
+    {"container-runtime", "runtime-packages.txt"},
+    {"pytorch", "pytorch-2.8.jsonl"},
 };
+
+/// Every file beside the tests stands in one of the lists, and in the page that says where it is
+/// from.
+TEST(Fixtures, EachIsReadAndItsOriginIsWritten) {
+  const auto folder = testing::source_dir() / "tests/health/logs";
+  const std::string page = log("README.md");
+  const auto names = real_file_system().list(folder).value();
+  for (const std::string& name : names) {
+    if (name == "README.md") continue;
+    EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name << " has no origin";
+    const bool read = std::any_of(std::begin(kAll), std::end(kAll),
+                                  [&](const LogOf& one) { return one.file == name; });
+    EXPECT_TRUE(read) << name << " is read by no test";
+  }
+  for (const LogOf& one : kAll) EXPECT_FALSE(log(one.file).empty());
+}
 
 TEST(Outcomes, TheWorstIsKeptAndNothingSeenIsUnknown) {
   CheckResult check("c");
@@ -105,12 +149,19 @@ TEST(Readers, PrefixesColorsAndCarriageReturnsChangeNothing) {
 TEST(Readers, WhatBreaksOffIsNotWell) {
   for (const auto& [check, file] : kGood) {
     const std::string text = log(file);
-    const bool document = text.find('{') != std::string::npos || text.find("<?xml") == 0;
-    if (!document) continue;
+    const bool document = text.find('{') == 0 || text.find("<?xml") == 0;
+    if (!document || check == std::string("pytorch")) continue;  // a line a rank: below
     const std::size_t end = text.find_last_not_of(" \n");
     for (std::size_t cut = 0; cut < end; cut += 7)
       EXPECT_NE(health(check, text.substr(0, cut)), Health::kOk) << file << " cut at " << cut;
   }
+  // Of the records of four ranks, three are not all, and what is left of one is no record.
+  const std::string ranks = log("pytorch-2.8.jsonl");
+  for (std::size_t cut = 0; cut + 2 < ranks.size(); cut += 7)
+    EXPECT_NE(health("pytorch", ranks.substr(0, cut)), Health::kOk) << "cut at " << cut;
+  const std::string chrony = log("chronyc-4.5.txt");
+  for (std::size_t cut = 0; cut < chrony.find("Leap status"); cut += 7)
+    EXPECT_NE(health("clocks", chrony.substr(0, cut)), Health::kOk) << "cut at " << cut;
   // Lists of lines have no end of their own: then the count that is expected tells.
   const std::string pci = log("lspci-p5en.txt");
   EXPECT_EQ(health("efa", pci, a_host("p5en.48xlarge")), Health::kOk);
