@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "base/document.h"
@@ -68,8 +69,11 @@ Result<Node> parse_cfn(const Source& source) {
 using CfnRule = void (*)(CfnCheck&);
 
 constexpr CfnRule kCfnRules[] = {
-    check_cfn_sections,   check_cfn_parameters, check_cfn_functions, check_cfn_properties,
-    check_cfn_references, check_cfn_conditions, check_cfn_unused,
+    check_cfn_sections,   check_cfn_parameters, check_cfn_functions,   check_cfn_properties,
+    check_cfn_references, check_cfn_conditions, check_cfn_unused,      check_cfn_nested,
+    check_cfn_groups,     check_cfn_interfaces, check_cfn_capacity,    check_cfn_storage,
+    check_cfn_network,    check_cfn_retention,  check_cfn_permissions, check_cfn_identity,
+    check_cfn_images,     check_cfn_jobs,       check_cfn_scripts,     check_cfn_clusters,
 };
 
 Findings check_cfn_template(const Source& source, const facts::Facts& known, bool& unreadable) {
@@ -92,8 +96,28 @@ Findings check_cfn_template(const Source& source, const facts::Facts& known, boo
   return std::move(check.findings);
 }
 
+// Only imports make templates depend on each other.
+Findings check_cfn_together(const std::vector<const Source*>& sources) {
+  const bool any = std::any_of(sources.begin(), sources.end(), [](const Source* source) {
+    return has(source->text, "ImportValue");
+  });
+  if (!any) return {};
+  std::vector<std::unique_ptr<CfnTemplate>> trees;
+  std::vector<const CfnTemplate*> templates;
+  for (const Source* source : sources) {
+    if (!has(source->text, "ImportValue") && !has(source->text, "Export")) continue;
+    auto root = parse_cfn(*source);
+    if (!root || !root->is_mapping()) continue;
+    trees.push_back(
+        std::make_unique<CfnTemplate>(std::move(*root), source->text, source->path.string()));
+    templates.push_back(trees.back().get());
+  }
+  return check_cfn_set(templates);
+}
+
 }  // namespace
 
-const Checker kCloudFormationChecker{"cloudformation", is_cfn_template, check_cfn_template};
+const Checker kCloudFormationChecker{"cloudformation", is_cfn_template, check_cfn_template,
+                                     check_cfn_together};
 
 }  // namespace muster::lint

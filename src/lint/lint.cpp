@@ -39,7 +39,8 @@ bool is_skipped(const std::string& folder) {
 struct Checked {
   Findings findings;
   bool unreadable = false;
-  const char* checker = nullptr;  // null: none
+  const Checker* checker = nullptr;  // null: none
+  Source source;                     // kept where files of its kind are checked together too
 };
 
 // Work in turns on as many threads as there are processors; who does which does not show.
@@ -90,8 +91,9 @@ class Run {
       std::move(result.findings.begin(), result.findings.end(),
                 std::back_inserter(report_.findings));
       report_.unreadable |= result.unreadable;
-      if (result.checker) report_.checked.emplace_back(found_[i].path, result.checker);
+      if (result.checker) report_.checked.emplace_back(found_[i].path, result.checker->name);
     }
+    check_together(results);
     if (facts_failed_) drop_repeated();
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.where < b.where; });
@@ -130,6 +132,18 @@ class Run {
     if (named || may_be_checked(path)) found_.push_back({path, named});
   }
 
+  void check_together(const std::vector<Checked>& results) {
+    for (const Checker& checker : checkers()) {
+      if (checker.check_together == nullptr) continue;
+      std::vector<const Source*> sources;
+      for (const Checked& result : results) {
+        if (result.checker == &checker && !result.unreadable) sources.push_back(&result.source);
+      }
+      Findings found = checker.check_together(sources);
+      std::move(found.begin(), found.end(), std::back_inserter(report_.findings));
+    }
+  }
+
   Checked check(const Found& file) const {
     Checked result;
     auto text = files_.read(file.path);
@@ -138,7 +152,7 @@ class Run {
       result.unreadable = true;
       return result;
     }
-    const Source source{file.path, root_, std::move(*text), &files_};
+    Source source{file.path, root_, std::move(*text), &files_};
     const auto& known = checkers();
     auto checker = std::find_if(known.begin(), known.end(),
                                 [&](const Checker& c) { return c.claims(source); });
@@ -152,7 +166,8 @@ class Run {
       checker = known.begin();  // it was named, so it is meant to be a manifest
     }
     result.findings = checker->check(source, facts_, result.unreadable);
-    result.checker = checker->name;
+    result.checker = &*checker;
+    if (checker->check_together != nullptr) result.source = std::move(source);
     return result;
   }
 

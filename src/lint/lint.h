@@ -29,6 +29,9 @@ struct Checker {
   /// What is wrong. Sets `unreadable` when the text is not even of its format: then no rule was
   /// applied.
   Findings (*check)(const Source& source, const facts::Facts& known, bool& unreadable);
+  /// What is wrong between the files of this kind that are checked together; null: nothing is
+  /// looked for.
+  Findings (*check_together)(const std::vector<const Source*>& sources) = nullptr;
 };
 
 /// In order of precedence.
