@@ -98,6 +98,7 @@ Measured on {result['date']} by `benchmarks/collectives.sh`: {machine['processor
 {machine['load_before']:.1f} before it; {work['ranks']} ranks on one node. Medians of {work['pairs']} pairs in turns within one job, each
 the best of a few short windows a side. The bare loop times each call
 by itself, with a barrier after it, as OSU's micro-benchmarks do, less what its clock takes; the native runner times calls back to back, as nccl-tests do.
+Both have buffers of their own, which they take anew for each window{'; the ranks went before all else on the machine (SCHED_FIFO)' if work.get('realtime') else ''}.
 
 {body}
 """
@@ -124,6 +125,26 @@ every byte and sum was checked. Ours goes through memory that the ranks of a nod
 """
 
 
+def hunt(result):
+    """The section on hunts for what is slow."""
+    share = lambda value: f"{value:.1%}" if value not in (0, 1) else ("all" if value else "none")
+    lines = ["| nodes | noise | slow node, log2(n) + 1 rounds | slow pair, n - 1 rounds | slow pair, one all-to-all and a round | false alarms, n - 1 rounds | false alarms, all-to-all |",
+             "|---:|---:|---:|---:|---:|---:|---:|"]
+    for row in result["rows"]:
+        lines.append("| {} | {:.0%} | {} | {} | {} | {} | {} |".format(row["nodes"], row["sigma"], *(share(row[key]) for key in (
+            "slow_node_in_log2_rounds", "slow_pair_in_all_rounds", "slow_pair_by_all_to_all", "false_alarms_in_all_rounds",
+            "false_alarms_by_all_to_all"))))
+    body = "\n".join(lines)
+    return f"""
+# Hunts on simulated clusters
+
+`hunt_rates` ({result['rows'][0]['runs']:,} runs a figure): something is {result['drop']:.0%} slower than the rest, and each measurement has log-normal
+noise. Named is only what was planted; of a pair each round holds one measurement. False alarms are of clusters in which nothing is slow.
+
+{body}
+"""
+
+
 def reorganisation(result):
     lines = ["", "# Reorganising a repository", "",
              f"Measured on {result['date']} by `benchmarks/reorg.py` on generated repositories, {result['processors']} processors, load average "
@@ -145,7 +166,7 @@ if __name__ == "__main__":
     objects = source.parent / "kubernetes.json"
     if objects.exists():
         sys.stdout.write(kubernetes(json.loads(objects.read_text())))
-    for name, section in (("collectives", collectives), ("expert", expert)):
+    for name, section in (("collectives", collectives), ("expert", expert), ("hunt", hunt)):
         file = source.parent / f"{name}.json"
         if file.exists():
             sys.stdout.write(section(json.loads(file.read_text())))

@@ -32,9 +32,50 @@ double upper_quartile(std::vector<double> values) {
   return values[(3 * values.size() + 3) / 4 - 1];
 }
 
-/// The median of each round is the measure of that round: what slows all of it (another job, a busy
-/// switch) does not make a node slow. Of few nodes the better pairs are the measure.
-std::vector<Relative> relative_pairs(int nodes, const std::vector<Measurement>& measurements) {
+constexpr double kNormal = 1.4826;  ///< a normal distribution's deviation over its median one
+
+/// Robust: a slow node among few, in a quarter of all pairs, hardly raises it.
+double rough_noise(const std::vector<double>& values) {
+  return kNormal * runs::median_absolute_deviation(values).value_or(0);
+}
+
+/// The standard deviation of what is not far from the middle: where no node is slow, steadier than
+/// the median deviation, which it starts from.
+double noise_of(const std::vector<double>& values) {
+  constexpr double kFar = 3;
+  constexpr double kCut = 1 / 0.9866;  // what a normal distribution loses beyond three deviations
+  constexpr int kTimes = 4;
+  const double middle = runs::median(values).value_or(0);
+  double noise = rough_noise(values);
+  for (int i = 0; i < kTimes; ++i) {
+    double squares = 0;
+    int near = 0;
+    for (const double value : values) {
+      const double apart = value - middle;
+      if (std::abs(apart) > kFar * noise) continue;
+      squares += apart * apart;
+      ++near;
+    }
+    if (near < 2) break;
+    noise = kCut * std::sqrt(squares / (near - 1));
+  }
+  return noise;
+}
+
+/// Of few nodes the better half alone; what it misses of the spread, the settings' least drops make
+/// up for.
+double noise_of_few(std::vector<double> values) {
+  const double middle = runs::median(values).value_or(0);
+  std::erase_if(values, [middle](double value) { return value <= middle; });
+  return rough_noise(values);
+}
+
+/// The pairs, each relative to its round, and the noise of one measurement. What slows all of a
+/// round (another job, a busy switch) does not make a node slow: such a round is measured by its
+/// own median. The median of all serves the others, since that of a few pairs is noise as well. Of
+/// few nodes the better pairs are the measure.
+std::vector<Relative> relative_pairs(int nodes, const std::vector<Measurement>& measurements,
+                                     double& noise) {
   std::map<int, std::vector<double>> rounds;
   std::vector<double> all;
   for (const Measurement& one : measurements) {
@@ -42,11 +83,26 @@ std::vector<Relative> relative_pairs(int nodes, const std::vector<Measurement>& 
     rounds[one.round].push_back(std::log(*one.rate));
     all.push_back(std::log(*one.rate));
   }
+  constexpr std::size_t kFewest = 3;  // a round of one or two pairs has no middle of its own
   std::map<int, double> middles;
-  const double overall = are_few(nodes) ? upper_quartile(all) : runs::median(all).value_or(0);
-  for (const auto& [round, values] : rounds) {
-    // A round of one or two pairs has no middle of its own.
-    middles[round] = are_few(nodes) || values.size() < 3 ? overall : *runs::median(values);
+  if (are_few(nodes)) {
+    const double best = upper_quartile(all);
+    noise = noise_of_few(all);
+    for (const auto& [round, values] : rounds) middles[round] = best;
+  } else {
+    const double overall = runs::median(all).value_or(0);
+    std::vector<double> within;
+    for (const auto& [round, values] : rounds) {
+      middles[round] = values.size() < kFewest ? overall : *runs::median(values);
+      for (const double value : values) within.push_back(value - middles[round]);
+    }
+    noise = rough_noise(within);
+    constexpr double kOfMedian = 1.2533;  // deviation of a median over that of a mean
+    constexpr double kApart = 3;
+    for (const auto& [round, values] : rounds) {
+      const double error = kOfMedian * noise / std::sqrt(static_cast<double>(values.size()));
+      if (std::abs(middles[round] - overall) <= kApart * error) middles[round] = overall;
+    }
   }
   std::vector<Relative> relative;
   for (const Measurement& one : measurements) {
@@ -60,19 +116,6 @@ std::vector<Relative> relative_pairs(int nodes, const std::vector<Measurement>& 
     relative.push_back({a, b, std::log(*one.rate) - middles[one.round], false});
   }
   return relative;
-}
-
-double noise_of(int nodes, const std::vector<Relative>& pairs) {
-  constexpr double kNormal = 1.4826;
-  std::vector<double> values;
-  for (const Relative& pair : pairs) {
-    if (!pair.failed) values.push_back(pair.value);
-  }
-  if (!are_few(nodes)) return kNormal * runs::median_absolute_deviation(values).value_or(0);
-  // The better half alone; what it misses of the spread, the settings' least drops make up for.
-  const double middle = runs::median(values).value_or(0);
-  std::erase_if(values, [middle](double value) { return value <= middle; });
-  return kNormal * runs::median_absolute_deviation(values).value_or(0);
 }
 
 /// Values of a node's measurements with nodes that are not named yet, best first.
@@ -135,9 +178,18 @@ void name_slow_nodes(int nodes, const std::vector<Relative>& pairs, const HuntSe
   }
 }
 
+/// The noise by the pairs of nodes that are not named.
+double noise_of_the_rest(const std::vector<Relative>& pairs, const std::set<int>& named) {
+  std::vector<double> values;
+  for (const Relative& pair : pairs) {
+    if (!pair.failed && named.count(pair.a) + named.count(pair.b) == 0)
+      values.push_back(pair.value);
+  }
+  return noise_of(values);
+}
+
 void name_slow_pairs(const std::vector<Relative>& pairs, const HuntSettings& settings,
                      HuntResult& result, const std::set<int>& named) {
-  const double least = std::min(std::log(1 - settings.pair_drop), -settings.sigmas * result.noise);
   std::map<std::pair<int, int>, std::vector<double>> by_pair;
   std::set<int> single;
   for (const Relative& pair : pairs) {
@@ -151,7 +203,9 @@ void name_slow_pairs(const std::vector<Relative>& pairs, const HuntSettings& set
       continue;
     }
     const double middle = *runs::median(values);
-    if (middle >= least) continue;
+    const double error = result.noise / std::sqrt(static_cast<double>(values.size()));
+    if (middle >= std::min(std::log(1 - settings.pair_drop), -settings.pair_sigmas * error))
+      continue;
     // Each of the two must have been well with somebody else; else it may be the node.
     bool decided = true;
     for (const int node : {key.first, key.second}) {
@@ -174,13 +228,13 @@ void name_slow_pairs(const std::vector<Relative>& pairs, const HuntSettings& set
 HuntResult judge_pairs(int nodes, const std::vector<Measurement>& measurements,
                        const HuntSettings& settings) {
   HuntResult result;
-  const auto pairs = relative_pairs(nodes, measurements);
+  const auto pairs = relative_pairs(nodes, measurements, result.noise);
   result.measurements = static_cast<std::size_t>(
       std::count_if(pairs.begin(), pairs.end(), [](const Relative& pair) { return !pair.failed; }));
-  result.noise = noise_of(nodes, pairs);
   std::set<int> named;
   name_failed(nodes, pairs, result, named);
   name_slow_nodes(nodes, pairs, settings, result, named);
+  if (!are_few(nodes)) result.noise = noise_of_the_rest(pairs, named);
   name_slow_pairs(pairs, settings, result, named);
   std::stable_sort(result.slow.begin(), result.slow.end(),
                    [](const Slow& a, const Slow& b) { return a.drop > b.drop; });
@@ -198,6 +252,14 @@ HuntResult judge_pairs(int nodes, const std::vector<Measurement>& measurements,
     if (!seen && named.count(node) == 0) result.untested.push_back(node);
   }
   return result;
+}
+
+HuntSettings for_first_look(HuntSettings settings) {
+  constexpr double kSooner = 0.75;
+  constexpr double kPairSigmas = 4;
+  settings.pair_drop *= kSooner;
+  settings.pair_sigmas = std::min(settings.pair_sigmas, kPairSigmas);
+  return settings;
 }
 
 std::optional<int> slow_half(double first, double second, const HuntSettings& settings) {

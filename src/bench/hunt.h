@@ -44,14 +44,16 @@ Round halves(const std::vector<int>& suspects, const std::vector<int>& cleared);
 
 struct HuntResult;
 
-/// What a first look makes suspect, measured once more: its pairs, and its nodes with one that is
-/// not suspect, beside pairs of the others. One round, more when suspect pairs share a node.
+/// What a first look (for_first_look) makes suspect, measured once more: its pairs, and its nodes
+/// with one that is not suspect, beside pairs of the others. One round, more when suspect pairs
+/// share a node.
 std::vector<Round> confirming_rounds(int nodes, const HuntResult& suspects);
 
 struct HuntSettings {
   double node_drop = 0.10;  ///< share below the median pair that makes a node slow
   double pair_drop = 0.12;  ///< of one pair whose nodes are well elsewhere
-  double sigmas = 6;        ///< and as many deviations of the noise that is seen
+  double sigmas = 6;        ///< and as many deviations of the noise that is seen, of a node
+  double pair_sigmas = 5;   ///< and of a pair
 };
 
 struct Slow {
@@ -75,6 +77,10 @@ struct HuntResult {
 /// well with others. Only pairs count.
 HuntResult judge_pairs(int nodes, const std::vector<Measurement>& measurements,
                        const HuntSettings& settings = {});
+
+/// What makes a pair suspect, to be measured once more: less than what names it. Only what has been
+/// measured by itself again may be named by a hunt that looks like this first.
+HuntSettings for_first_look(HuntSettings settings);
 
 /// One step of a bisection: the half that is slow, or nothing when they differ by less than the
 /// settings ask. `rates` are of the trials of halves().

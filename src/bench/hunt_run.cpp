@@ -171,9 +171,10 @@ void run_all_to_all(const std::vector<std::string>& names, const HuntSettings& s
   outcome.measurements.front().rate.reset();
   if (!told.empty()) outcome.measurements.clear();  // it is its pairs
   outcome.measurements.insert(outcome.measurements.end(), told.begin(), told.end());
+  const HuntResult suspects = judge_pairs(nodes, outcome.measurements, for_first_look(settings));
   outcome.result = judge_pairs(nodes, outcome.measurements, settings);
   if (progress) progress(0, outcome.result);
-  for (const Round& round : confirming_rounds(nodes, outcome.result)) {
+  for (const Round& round : confirming_rounds(nodes, suspects)) {
     if (outcome.interrupted || told.empty()) break;
     rounds.run(round, outcome);
     outcome.result = judge_pairs(nodes, outcome.measurements, settings);
