@@ -1,7 +1,14 @@
 // Preloaded into a rank: damages what MPI carries, in one byte. What arrives by MPI_Alltoallv gets
 // a wrong byte; so do the first bytes of the memory that the rank shares with its node, each time
 // it is synchronised. 0x7f is no byte of the data that is sent.
+//
+// What MPI_Put carries is treated as FAULT_OF_PUT asks: a number damages what goes to that rank,
+// and "stop" and "kill" do so to this process, in its tenth put.
 #include <mpi.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
 
 namespace {
 char* shared = nullptr;
@@ -30,6 +37,19 @@ int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm co
   const int code = PMPI_Win_allocate_shared(bytes, unit, info, comm, base, window);
   shared = *static_cast<char**>(base);
   return code;
+}
+
+int MPI_Put(const void* data, int count, MPI_Datatype type, int rank, MPI_Aint place,
+            int place_count, MPI_Datatype place_type, MPI_Win window) {
+  static int puts = 0;
+  const char* fault = std::getenv("FAULT_OF_PUT");
+  if (fault != nullptr && ++puts == 10) {
+    if (std::strcmp(fault, "stop") == 0) raise(SIGSTOP);
+    if (std::strcmp(fault, "kill") == 0) raise(SIGKILL);
+  }
+  if (fault != nullptr && *fault >= '0' && *fault <= '9' && std::atoi(fault) == rank)
+    static_cast<char*>(const_cast<void*>(data))[count - 1] = 0x7f;
+  return PMPI_Put(data, count, type, rank, place, place_count, place_type, window);
 }
 
 int MPI_Win_sync(MPI_Win window) {

@@ -267,6 +267,54 @@ TEST(BenchJobs, AByteDamagedOnAnyRankIsFound) {
   }
 }
 
+/// A rank of the low-latency form across nodes whose puts go wrong.
+ProcessResult with_faulty_puts(int rank, const std::string& fault, const std::string& more) {
+  std::string arguments = "ep --low-latency --ranks-per-node 1" + more;
+  for (const std::string& word : kSmall) arguments += " " + word;
+  return with_rank(3, rank,
+                   "FAULT_OF_PUT=" + fault +
+                       " LD_PRELOAD=" MUSTER_BENCH_FAULT " exec " MUSTER_BENCH " " + arguments,
+                   arguments);
+}
+
+TEST(BenchJobs, ADamagedLowLatencyRowIsFoundOnWhicheverRankItArrives) {
+  for (const int target : {0, 1, 2}) {
+    const ProcessResult result =
+        with_faulty_puts((target + 1) % 3, std::to_string(target), " dispatch");
+    EXPECT_EQ(result.exit_code, 3) << target << result.out << result.err;
+    const auto table = rows(result.out);
+    ASSERT_GE(table.size(), 1U) << result.out;
+    EXPECT_EQ(table.front()[0], "dispatch") << result.out;
+    EXPECT_NE(table.front().back(), "0") << target << result.out;
+  }
+}
+
+TEST(BenchJobs, ARankThatStopsInALowLatencyDispatchIsNamedWithinTheLimit) {
+  for (const int rank : {0, 2}) {
+    const ProcessResult result = with_faulty_puts(rank, "stop", " -T 4");
+    EXPECT_EQ(result.exit_code, 124) << rank << result.out << result.err;
+    EXPECT_NE(result.err.find("rank " + std::to_string(rank) + " (host "), std::string::npos)
+        << rank << result.err;
+  }
+}
+
+TEST(BenchJobs, ARankThatIsKilledInALowLatencyDispatchEndsTheJobAndIsNamed) {
+  const ProcessResult result = with_faulty_puts(1, "kill", " -T 60");
+  EXPECT_NE(result.exit_code, 0) << result.out;
+  EXPECT_FALSE(result.timed_out);
+  EXPECT_NE((result.out + result.err).find("process rank 1 "), std::string::npos)
+      << result.out << result.err;
+}
+
+TEST(BenchJobs, ARankOfTheSameNodeThatStopsInLowLatencyIsNamed) {
+  const std::string arguments =
+      "ep --low-latency --num-tokens 64 --hidden 1024 -n 1048576 -c 0 -T 4";
+  const ProcessResult result =
+      with_rank(2, 1, MUSTER_BENCH " " + arguments + " & sleep 2; kill -STOP $!; wait", arguments);
+  EXPECT_EQ(result.exit_code, 124) << result.out << result.err;
+  EXPECT_NE(result.err.find("rank 1 (host "), std::string::npos) << result.err;
+}
+
 TEST(BenchJobs, AnExpertRankThatNeverJoinsIsNamed) {
   const ProcessResult result = with_rank(2, 1, "sleep 60", "ep --num-tokens 8 --hidden 128 -T 3");
   EXPECT_EQ(result.exit_code, 124) << result.out << result.err;
