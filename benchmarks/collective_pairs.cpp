@@ -1,17 +1,24 @@
 // Measures the native collectives and a bare MPI loop in turns, in one job, so that both have the
-// same processes, places and moment. The bare loop is OSU's method: each call timed by itself, a
-// barrier after each, the mean over ranks of the mean time. Prints one JSON object a line:
+// same processes, places and moment. The bare loop is OSU's method: buffers that begin on a page,
+// touched before, each call timed by itself, a barrier after each, the mean over ranks of the mean
+// time. Like the native runner it takes fresh buffers for each window, as a start of OSU's program
+// would: else it keeps for all pairs the pages that it got first, and what is compared is the luck
+// of these. Prints one JSON object a line:
 // {"operation", "bytes", "iterations", "native_us": [...], "bare_us": [...], "tight_us":
 // [...]}; "tight" is a bare loop as nccl-tests and the native runner time it, calls back to back
 // with one barrier before them: what the runner adds to that is its overhead.
 //
 //   mpirun -n 2 collective_pairs PAIRS OPERATION:BYTES…
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -25,8 +32,28 @@ namespace {
 
 using muster::measure::Operation;
 
+/// A buffer as OSU's programs allocate theirs.
+class Pages {
+ public:
+  Pages() = default;
+  explicit Pages(std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    void* data = nullptr;
+    if (posix_memalign(&data, page, bytes + page) != 0) throw std::bad_alloc();
+    std::memset(data, 1, bytes);
+    data_.reset(static_cast<char*>(data));
+  }
+  char* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(char* data) const { std::free(data); }
+  };
+  std::unique_ptr<char, Free> data_;
+};
+
 struct Bare {
-  std::vector<char> send, receive;
+  Pages send, receive;
   int count = 0;  ///< floats, as MPI's call takes them
   std::function<void()> call;
 };
@@ -36,8 +63,8 @@ Bare bare(Operation operation, std::size_t bytes, int ranks) {
   Bare one;
   const auto counts =
       muster::measure::counts(operation, bytes, muster::measure::DataType::kFloat, ranks);
-  one.send.assign(counts.send * 4 + 64, 1);
-  one.receive.assign(counts.recv * 4 + 64, 1);
+  one.send = Pages(counts.send * 4);
+  one.receive = Pages(counts.recv * 4);
   one.count = static_cast<int>(counts.part);
   void* send = one.send.data();
   void* receive = one.receive.data();
@@ -149,7 +176,6 @@ int main(int argc, char** argv) {
     settings.checks = 0;
     const auto sweep = make_sweep(*what, settings, fabric.size());
     if (!sweep) return 1;
-    const Bare one = bare(*what, bytes, fabric.size());
     std::vector<double> native, osu, tight;
     for (int pair = 0; pair < pairs; ++pair) {
       std::vector<double> windows[3];
@@ -157,6 +183,7 @@ int main(int argc, char** argv) {
         measure(*sweep, fabric, job.monitor(),
                 [&](const Row& row) { windows[0].push_back(row.out_of_place.microseconds); });
         job.monitor().begin();
+        const Bare one = bare(*what, bytes, fabric.size());
         windows[1].push_back(osu_loop(one, warmup, iterations, fabric.size()));
         windows[2].push_back(tight_loop(one, warmup, iterations, fabric.size()));
       }
