@@ -10,6 +10,7 @@
 #include "runs/report_assets.h"
 #include "runs/report_bench.h"
 #include "runs/report_series.h"
+#include "runs/report_serving.h"
 
 namespace muster::runs {
 namespace {
@@ -265,10 +266,13 @@ std::string run_section(const ReportRun& run, const Series& series) {
   out += "<h3>Checks</h3>" + checks_section(run);
   if (run.bench.is_object()) {
     const auto charts = bench_charts(run.bench);
+    const auto load = load_charts(run.bench);
     const std::string matrix = pair_matrix(run.bench);
     if (!charts.empty()) out += "<h3>Bandwidth</h3>" + charts_section(charts);
-    out +=
-        charts.empty() && matrix.empty() ? "<p class=\"none\">No rate was recorded.</p>" : matrix;
+    if (!load.empty()) out += "<h3>Load</h3>" + charts_section(load);
+    out += charts.empty() && load.empty() && matrix.empty()
+               ? "<p class=\"none\">No rate was recorded.</p>"
+               : matrix;
   } else {
     out += "<h3>Figures</h3>" + tiles(series) + charts_section(series.charts);
     out += "<h3>Ranks</h3>" + ranks_section(series);

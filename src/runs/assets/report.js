@@ -49,7 +49,7 @@
         y: chart.from_zero ? { range: (plot, low, high) => uPlot.rangeNum(Math.min(0, low), high || 1, 0.1, true) } : {},
       },
       axes: [
-        chart.log_x ? { ...axis, space: 60, values: (plot, splits) => splits.map(bytes) } : { ...axis, space: 60, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 2e4, 5e4, 1e5, 1e6] },
+        chart.log_x ? { ...axis, space: 60, values: (plot, splits) => splits.map(chart.x === "bytes" ? bytes : short) } : { ...axis, space: 60, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 2e4, 5e4, 1e5, 1e6] },
         { ...axis, size: 64, values: (plot, splits) => splits.map(short) },
       ],
       series: [{ label: chart.x }, ...series],
