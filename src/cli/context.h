@@ -78,6 +78,7 @@ void add_report(CLI::App& root, Context& context);
 void add_lock(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
 void add_check(CLI::App& root, Context& context);
+void add_exporter(CLI::App& root, Context& context);
 void add_reorg(CLI::App& root, Context& context);
 void add_doctor(CLI::App& root, Context& context);
 void add_config(CLI::App& root, Context& context);

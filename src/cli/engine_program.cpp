@@ -36,14 +36,16 @@ void hand_over(const std::string& program, const std::string& verb,
   if (!path) {
     std::string build = kBuildEngine;
     build.replace(build.rfind("muster-train"), std::string("muster-train").size(), program);
-    context.fail({error_at({}, "engine-missing",
-                           "the native engine is not built: no " +
-                               engine_places(context, program).front().string(),
-                           "build it with: " + build)},
-                 kExitUnverified);
+    const std::string what = program == "muster-exporter" ? program : "the native engine";
+    context.fail(
+        {error_at({}, "engine-missing",
+                  what + " is not built: no " + engine_places(context, program).front().string(),
+                  "build it with: " + build)},
+        kExitUnverified);
     return;
   }
-  std::vector<std::string> words = {path->string(), verb};
+  std::vector<std::string> words = {path->string()};
+  if (!verb.empty()) words.push_back(verb);
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);

@@ -19,7 +19,8 @@ std::vector<std::filesystem::path> engine_places(const Context& context,
 std::optional<std::filesystem::path> find_engine(const Context& context,
                                                  const std::string& program = "muster-train");
 
-/// Becomes that program, with a verb and its arguments as they are; returns only when it can't.
+/// Becomes that program, with a verb (empty: it has none) and its arguments as they are; returns
+/// only when it can't.
 void hand_over(const std::string& program, const std::string& verb,
                const std::vector<std::string>& arguments, Context& context);
 
