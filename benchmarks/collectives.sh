@@ -1,9 +1,10 @@
 #!/bin/bash
 # Measures the native collectives beside a bare MPI loop written to the method of OSU's micro-benchmarks, in one job and in turns:
-#   [OMB_DIR=DIR] [IMB_DIR=DIR] benchmarks/collectives.sh [--build DIR] [--pairs N] [--ranks N] [--realtime] [--out FILE.json]
+#   [OMB_DIR=DIR] [IMB_DIR=DIR] benchmarks/collectives.sh [--build DIR] [--pairs N] [--ranks N] [--realtime] [--mpirun 'CMD…'] [--out FILE.json]
 # Where OMB_DIR or IMB_DIR names a build of OSU's or Intel's benchmarks, theirs are run in turns with muster-bench as well. The whole
 # takes about two minutes. With --realtime the ranks, ours and theirs, go before everything else on the machine (chrt, as root): then what
-# others do there does not show. The JSON result is benchmarks/results/collectives.json; docs/results.md is made from it by benchmarks/results.py.
+# others do there does not show. A tool is compared on the MPI that it was built with: --build names a build with that one, --mpirun its
+# launcher. The JSON result is benchmarks/results/collectives.json; docs/results.md is made from it by benchmarks/results.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=build/release rest=()

@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 import pathlib
+import shlex
 import statistics
 import subprocess
 import sys
@@ -29,7 +30,7 @@ LARGE = ("all_reduce", "all_gather", "alltoall", "sendrecv")
 
 def mpirun(a, *command):
     first = ["chrt", "--fifo", "1"] if a.realtime else []
-    return ["mpirun", "--allow-run-as-root", "--bind-to", "none", "-np", str(a.ranks), *first, *map(str, command)]
+    return [*shlex.split(a.mpirun), "-np", str(a.ranks), *first, *map(str, command)]
 
 
 def run(command):
@@ -39,18 +40,19 @@ def run(command):
     return done.stdout
 
 
-def time_of(a, command, work):
-    """The one time that a tool's table holds, microseconds, as `muster bench read` understands it."""
+def time_of(a, command, bytes_, work):
+    """The time of this size that a tool's table holds, microseconds, as `muster bench read` understands it. IMB has a row of 0 bytes before it."""
     log = work / "tool.log"
     log.write_text(run(command))
     read = json.loads(run([str(a.build / "bin" / "muster"), "bench", "read", str(log), "-o", "json"]))
-    return read["logs"][0]["records"][0]["time_us"]
+    times = [row["time_us"] for row in read["logs"][0]["records"] if row["size"] == bytes_]
+    return times[0] if times else sys.exit(f"collectives_bench: {' '.join(command)} printed no row of {bytes_} bytes:\n{log.read_text()}")
 
 
 def with_tool(a, name, command, bytes_, work):
-    ours = mpirun(a, a.build / "bin" / "muster-bench", "all_reduce", "-b", bytes_, "-e", bytes_, "-n", 1000 if bytes_ <= 8192 else 20,
-                  "-w", 200 if bytes_ <= 8192 else 5, "-c", 0)
-    pairs = [{"native": time_of(a, ours, work), "tool": time_of(a, command, work)} for _ in range(a.pairs)]
+    ours = mpirun(a, a.build / "bin" / "muster-bench", "all_reduce", "-b", bytes_, "-e", bytes_, "-n", 1000 if bytes_ <= 8192 else 100,
+                  "-w", 200 if bytes_ <= 8192 else 10, "-c", 0)  # OSU's, but for small messages
+    pairs = [{"native": time_of(a, ours, bytes_, work), "tool": time_of(a, command, bytes_, work)} for _ in range(a.pairs)]
     return {"tool": name, "operation": "all_reduce", "bytes": bytes_, "native_us": statistics.median(p["native"] for p in pairs),
             "tool_us": statistics.median(p["tool"] for p in pairs),
             "over_tool": statistics.median(p["native"] / p["tool"] for p in pairs), "pairs": pairs}
@@ -77,6 +79,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--pairs", type=int, default=21)
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--mpirun", default="mpirun --allow-run-as-root --bind-to none", help="what starts ranks, with its options")
     parser.add_argument("--realtime", action="store_true", help="ranks before all else on the machine, which this takes from it for a quarter of a minute")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "benchmarks" / "results" / "collectives.json")
     a = parser.parse_args()
