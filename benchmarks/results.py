@@ -80,6 +80,25 @@ def bar_table(bars):
     return lines + [f"| {bar['name']} | {bar['value']:.3g} | {bar['limit']} | {bar['outcome']} |" for bar in bars]
 
 
+def exporter(result):
+    """The section on the exporter."""
+    machine, work = result["machine"], result["workload"]
+    lines = ["| program | samples | bytes, gzip | p50 | p99 | processor time a scrape | resident |", "|---|---:|---:|---:|---:|---:|---:|"]
+    for name, row in result["rows"].items():
+        lines.append(f"| {name} | {row['samples']} | {row['bytes']} | {row['p50_ms']:.2f} ms | {row['p99_ms']:.2f} ms "
+                     f"| {row['processor_ms']:.2f} ms | {row['resident_bytes'] / 1e6:.1f} MB |")
+    body = "\n".join(lines + bar_table(result["bars"]))
+    return f"""
+# Scrapes, side by side with node_exporter
+
+Measured on {result['date']} by `benchmarks/exporter.sh`: {machine['processor']}, {machine['processors']} processors, load
+{machine['load_before']:.1f} before it; {work['devices']} EFA devices in a faked /sys, {work['scrapes']} scrapes of each in turns, gzip.
+node_exporter {result['versions']['node_exporter']} runs its infiniband collector alone, which reads none of EFA's own counters.
+
+{body}
+"""
+
+
 def collectives(result):
     """The section on collectives."""
     machine, work = result["machine"], result["workload"]
@@ -166,7 +185,7 @@ if __name__ == "__main__":
     objects = source.parent / "kubernetes.json"
     if objects.exists():
         sys.stdout.write(kubernetes(json.loads(objects.read_text())))
-    for name, section in (("collectives", collectives), ("expert", expert), ("hunt", hunt)):
+    for name, section in (("collectives", collectives), ("expert", expert), ("hunt", hunt), ("exporter", exporter)):
         file = source.parent / f"{name}.json"
         if file.exists():
             sys.stdout.write(section(json.loads(file.read_text())))

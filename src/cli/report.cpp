@@ -4,15 +4,17 @@
 
 #include "base/output.h"
 #include "cli/context.h"
+#include "metrics/runs.h"
 #include "runs/report.h"
 #include "runs/run_store.h"
+#include "runs/run_view.h"
 
 namespace muster::cli {
 namespace {
 
 struct ReportOptions {
   std::vector<std::string> runs;
-  std::string out;
+  std::string out, textfile;
   bool open = false;
 };
 
@@ -38,6 +40,22 @@ void open_page(Context& context, const std::filesystem::path& page) {
   }
 }
 
+/// The last run of every case that the store knows, as metrics.
+Result<void> write_metrics(Context& context, runs::RunStore& store, const std::string& file) {
+  const auto records = store.list();
+  if (!records) return Failure(records.findings());
+  std::vector<metrics::RunResult> results;
+  for (const runs::RunRecord& record : *records) {
+    if (!runs::is_final(record.state)) continue;
+    metrics::RunResult result{record, {}, runs::run_figures(record)};
+    if (const auto run = runs::load_report_run(record)) result.verdict = run->verdict;
+    results.push_back(std::move(result));
+  }
+  metrics::Exposition exposition;
+  metrics::collect_runs(results, exposition);
+  return context.files.write(context.directory / file, exposition.text());
+}
+
 void report(Context& context, const ReportOptions& options) {
   if (!context.files.exists(context.runs_dir())) {
     // A project without runs has nothing to report on; a folder that somebody named is a mistake.
@@ -52,6 +70,12 @@ void report(Context& context, const ReportOptions& options) {
   auto store = runs::RunStore::open(context.runs_dir(), context.clock);
   if (!store) {
     return context.fail(store.findings(), kExitInternal);
+  }
+  if (!options.textfile.empty()) {
+    const auto written = write_metrics(context, *store, options.textfile);
+    if (!written) return context.fail(written.findings(), kExitInternal);
+    // Only a page that was asked for is written beside it.
+    if (options.runs.empty() && options.out.empty() && !options.open) return;
   }
   const std::vector<std::string> last{"last"};
   std::vector<runs::ReportRun> chosen;
@@ -112,6 +136,10 @@ void add_report(CLI::App& root, Context& context) {
                   "The page; default: report.html in the run's directory, or in that of all runs "
                   "for several")
       ->type_name("FILE");
+  sub->add_option("--textfile", options->textfile,
+                  "Write the last run of every case as metrics: for muster-exporter's folder, or "
+                  "node_exporter's")
+      ->type_name("FILE.prom");
   sub->add_flag("--open", options->open, "Open the page in the browser");
   sub->footer(
       "Prints where the page is. It needs no other file and makes no request; the verdict comes "

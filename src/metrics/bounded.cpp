@@ -109,7 +109,7 @@ CollectorState BoundedCollector::run(Exposition& to) {
       constexpr std::chrono::milliseconds kLook(20);
       if (one->changed.wait_for(lock, kLook, [&] { return one->answer.has_value(); })) {
         CollectorState state = std::move(one->answer->first);
-        to.add_missing(one->answer->second);
+        to.add_missing(std::move(one->answer->second));
         one->answer.reset();
         state.success = state.success && failed.stuck.empty();
         state.stuck = failed.stuck;

@@ -111,7 +111,7 @@ std::vector<MetricRow> gpu_rows() {
       {"muster_gpu_errors", Type::kGauge, "", "gpu", "gpu",
        "Values that the driver refused though the GPU has them; 1 and more also for a GPU that is "
        "lost"},
-      {"muster_gpu_count", Type::kGauge, "", "", "gpu", "GPUs that the driver counts"},
+      {"muster_gpus", Type::kGauge, "", "", "gpu", "GPUs that the driver counts"},
   };
 }
 

@@ -40,7 +40,11 @@ void write_sample(std::string& to, std::string_view name, const Labels& labels, 
       to += before;
       to += label;
       to += "=\"";
-      to += escaped(content, true);
+      if (content.find_first_of("\\\"\n") == std::string::npos) {
+        to += content;
+      } else {
+        to += escaped(content, true);
+      }
       to += '"';
       before = ',';
     }
@@ -97,12 +101,11 @@ void Exposition::add_part(const std::string& name, Type type, const std::string&
   metric(name, type, help).parts.push_back({sample, labels, value});
 }
 
-void Exposition::add_missing(const Exposition& other,
-                             const std::set<std::string, std::less<>>& taken) {
-  for (const Metric& one : other.metrics_) {
+void Exposition::add_missing(Exposition&& other, const std::set<std::string, std::less<>>& taken) {
+  for (Metric& one : other.metrics_) {
     if (has(one.name) || taken.count(one.name) > 0) continue;
     places_[one.name] = metrics_.size();
-    metrics_.push_back(one);
+    metrics_.push_back(std::move(one));
   }
 }
 
@@ -122,6 +125,7 @@ void Exposition::merge(const Exposition& other) {
 
 std::string Exposition::text(Form form) const {
   std::string text;
+  text.reserve(samples() * 80);
   for (const Metric& metric : metrics_) {
     const auto [name, type] = head_of(metric.name, metric.type, form);
     text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name,

@@ -38,7 +38,7 @@ class Exposition {
                 const std::string& sample, const Labels& labels, double value);
 
   /// All metrics of another that are not here yet and not `taken`; what is here stays as it is.
-  void add_missing(const Exposition& other, const std::set<std::string, std::less<>>& taken = {});
+  void add_missing(Exposition&& other, const std::set<std::string, std::less<>>& taken = {});
   /// All samples of another; those that are here too become the other's.
   void merge(const Exposition& other);
 

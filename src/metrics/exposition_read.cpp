@@ -195,6 +195,7 @@ class ExpositionReader {
     }
     const auto type = words.size() == 4 ? parse_type(words[3]) : std::nullopt;
     if (!type) return wrong("a type that is none");
+    if (gathered.has(name)) wrong(fmt::format("the TYPE of {} behind its samples", name));
     if (!types_.emplace(name, *type).second) wrong(fmt::format("a second TYPE of {}", name));
   }
 

@@ -59,8 +59,11 @@ Result<std::string> WatchedView::file(const std::filesystem::path& path) const {
   char buffer[4096];
   constexpr std::size_t kMost = std::size_t{16} << 20;
   ssize_t got = 0;
-  while (text.size() < kMost && (got = read(descriptor, buffer, sizeof buffer)) > 0)
-    text.append(buffer, static_cast<std::size_t>(got));
+  do {
+    got = read(descriptor, buffer, sizeof buffer);
+    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+    // Of a file, less than was asked for is its end.
+  } while (got == static_cast<ssize_t>(sizeof buffer) && text.size() < kMost);
   const int error = errno;
   close(descriptor);
   if (got < 0) return unreadable(file, error);

@@ -256,7 +256,7 @@ void collect_gpu(const health::NvmlReading& reading, const GpuLabels& labels,
       plain("muster_gpu_nvlink_active", std::move(of), link.active ? 1 : 0);
     }
   }
-  plain("muster_gpu_count", {}, static_cast<double>(reading.gpus.size()));
+  plain("muster_gpus", {}, static_cast<double>(reading.gpus.size()));
 }
 
 }  // namespace muster::metrics

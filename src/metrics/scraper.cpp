@@ -101,7 +101,7 @@ std::string Scraper::scrape(Form form, const server::Counts* counts) {
   for (const auto& [name, collector] : files_) {
     Exposition part;
     put_state(self, name, collector->run(part));
-    metrics.add_missing(part, taken);
+    metrics.add_missing(std::move(part), taken);
   }
   put_process(self);
   if (counts != nullptr) put_counts(*counts, self);

@@ -33,7 +33,7 @@ TEST(Exposition, FindsWhatIsWrong) {
        {"a 1", "a{b=\"c\"} one\n", "1a 2\n", "a{b=c} 1\n", "a{b=\"c} 1\n", "a\n", "a 1\na 2\n",
         "a 1\nb 1\na{x=\"1\"} 2\n", "# TYPE a counter\n# TYPE a gauge\na 1\n",
         "# TYPE a sum\na 1\n", "# HELP a x\n# HELP a y\na 1\n", "a{b=\"1\",b=\"1\"} 1\n", "a 1\r\n",
-        "a 1 2 3\n"}) {
+        "a 1 2 3\n", "a 1\n# TYPE a gauge\n", "a{b=\"1\" 2\n", "a 1 x\n"}) {
     EXPECT_FALSE(check_exposition(wrong, "m").empty()) << wrong;
   }
   EXPECT_TRUE(check_exposition("# a comment\n\na{b=\"}\",c=\"\\\"\"} +Inf 17\n", "m").empty());
