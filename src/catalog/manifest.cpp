@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "catalog/architecture.h"
 #include "catalog/case.h"
 #include "catalog/case_schema.h"
+#include "catalog/cluster.h"
 #include "catalog/image.h"
 #include "catalog/lock_schema.h"
 #include "catalog/reorganisation.h"
@@ -48,7 +50,10 @@ Findings no_more(const Node&) {
 
 const std::vector<ManifestKind>& manifest_kinds() {
   static const std::vector<ManifestKind> kKinds = {
+      {"Architecture", "architecture.schema.json", "Muster architecture", architecture_schema,
+       facts_findings<check_architecture>},
       {"Case", "case.schema.json", "Muster case", case_schema, case_findings},
+      {"Cluster", "cluster.schema.json", "Muster cluster", cluster_schema, check_cluster},
       {"ContainerImage", "container-image.schema.json", "Muster container image",
        container_image_schema, check_container_image},
       {"Datasets", "datasets.schema.json", "Muster data sets", facts::datasets_schema,

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/document.h"
+#include "cli/kind_architectures.h"
 #include "cli/kind_benchmarks.h"
 #include "cli/kind_cases.h"
 #include "cli/kind_checks.h"
@@ -31,9 +32,6 @@ Failure none_called(const char* kind, const char* kinds, const std::string& name
                  fmt::format("there are no {} in this project", kinds));
 }
 
-Result<Shown> no_architecture(const Context&, const std::string& name) {
-  return none_called("architecture", "architectures", name);
-}
 Result<Shown> no_dashboard(const Context&, const std::string& name) {
   return none_called("dashboard", "dashboards", name);
 }
@@ -46,8 +44,8 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> kKinds = {
       {"cases", "case", "training, serving and benchmark cases: test_cases/, micro-benchmarks/",
        case_columns(), list_case_items, show_case},
-      {"architectures", "architecture", "reference architectures", kNames, nothing,
-       no_architecture},
+      {"architectures", "architecture", "reference architectures: architectures/", kNames,
+       list_architectures, show_architecture},
       {"images", "image", "machine and container images", image_columns(), list_images, show_image},
       {"benchmarks", "benchmark", "micro-benchmarks whose output is read", benchmark_columns(),
        list_benchmarks, show_benchmark},

@@ -12,6 +12,7 @@
 #include "cli/case_page.h"
 #include "cli/context.h"
 #include "cli/engine_program.h"
+#include "cli/render_files.h"
 #include "images/kept.h"
 #include "images/render.h"
 #include "launch/committed.h"
@@ -22,83 +23,6 @@ namespace muster::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct File {
-  std::string path;  ///< relative to the output folder
-  std::string content;
-  bool executable = false;
-};
-
-struct Where {
-  std::string out;     ///< folder; empty: print
-  bool check = false;  ///< compare instead of writing
-};
-
-// Says which committed files are not what would be rendered.
-void compare(Context& context, const std::vector<File>& files, const fs::path& folder,
-             Output& output) {
-  Findings findings;
-  for (const File& file : files) {
-    const fs::path path = folder / file.path;
-    const auto text = context.files.read(path);
-    if (text && *text == file.content) continue;
-    findings.push_back(
-        error_at({path.string(), 1, 1}, "render-differs",
-                 context.files.exists(path) ? "differs from what is rendered" : "is not there",
-                 "the same command without --check writes it"));
-  }
-  output.judges = true;
-  output.findings = findings;
-  output.data["differs"] = !findings.empty();
-  output.data["findings"] = to_json(findings);
-  output.text = "";
-  for (const Finding& finding : findings) *output.text += to_string(finding) + "\n";
-  context.print(output);
-  if (!findings.empty() && context.exit_code == kExitOk) context.exit_code = kExitDiffers;
-}
-
-void write(Context& context, const std::vector<File>& files, const fs::path& folder,
-           Output& output) {
-  output.text = "";
-  for (const File& file : files) {
-    const auto written = context.files.write(folder / file.path, file.content, file.executable);
-    if (!written) return context.fail(written.findings(), kExitBadInput);
-    *output.text += (folder / file.path).string() + "\n";
-  }
-  context.print(output);
-}
-
-void deliver(Context& context, const std::vector<File>& files, const Where& where, Output output) {
-  output.name = "render";
-  output.rows = "files";
-  output.columns = {{"PATH", "path"}};
-  auto& items = output.data["files"] = nlohmann::ordered_json::array();
-  for (const File& file : files) {
-    items.push_back(
-        {{"path", file.path}, {"executable", file.executable}, {"content", file.content}});
-  }
-  if (where.check) return compare(context, files, where.out, output);
-  if (!where.out.empty()) return write(context, files, where.out, output);
-  std::string text;
-  for (const File& file : files) text += fmt::format("# ==> {} <==\n{}", file.path, file.content);
-  output.text = text + output.text.value_or("");
-  context.print(output);
-}
-
-void add_where(CLI::App* sub, const std::shared_ptr<Where>& where) {
-  sub->add_option("--out", where->out, "Write the files into this folder instead of printing them")
-      ->type_name("DIR");
-  sub->add_flag("--check", where->check,
-                "Compare with the files in --out instead; exit code 5 when they differ");
-}
-
-bool is_usable(Context& context, const Where& where) {
-  if (!where.check || !where.out.empty()) return true;
-  context.fail(
-      {error_at({}, "render-where", "--check needs --out", "the folder with the committed files")},
-      kExitInternal);
-  return false;
-}
 
 struct CaseRequest {
   std::string name, target = "local", profile;
@@ -127,7 +51,7 @@ void say_what_is_open(Context& context, const launch::Prepared& prepared, launch
   }
 }
 
-void render_case(Context& context, const CaseRequest& request, const Where& where) {
+void render_case(Context& context, const CaseRequest& request, const RenderWhere& where) {
   if (!is_usable(context, where)) return;
   launch::RunRequest run;
   run.case_name = request.name;
@@ -157,7 +81,7 @@ void render_case(Context& context, const CaseRequest& request, const Where& wher
   if (!rendered) return context.fail(rendered.findings(), kExitBadInput);
 
   say_what_is_open(context, *prepared, run.target);
-  std::vector<File> files;
+  std::vector<RenderFile> files;
   for (const launch::RenderedFile& file : rendered->files)
     files.push_back({file.path, file.content, file.executable});
   Output output;
@@ -168,7 +92,7 @@ void render_case(Context& context, const CaseRequest& request, const Where& wher
   deliver(context, files, where, std::move(output));
 }
 
-void render_image(Context& context, const std::string& name, const Where& where) {
+void render_image(Context& context, const std::string& name, const RenderWhere& where) {
   if (!is_usable(context, where)) return;
   const auto known = facts::load_facts(context.files, context.project());
   if (!known) return context.fail(known.findings(), kExitBadInput);
@@ -176,7 +100,7 @@ void render_image(Context& context, const std::string& name, const Where& where)
   if (!image) return context.fail(image.findings(), kExitBadInput);
   const auto rendered = images::render(*image, context.files, context.project(), known->versions);
   if (!rendered) return context.fail(rendered.findings(), kExitBadInput);
-  std::vector<File> files;
+  std::vector<RenderFile> files;
   for (const images::ImageFile& file : rendered->files) files.push_back({file.path, file.content});
   Output output;
   output.data["image"] = image->name;
@@ -235,16 +159,16 @@ void render_all(Context& context, bool check) {
   if (!findings.empty() && context.exit_code == kExitOk) context.exit_code = kExitDiffers;
 }
 
-void render_index(Context& context, const Where& where) {
+void render_index(Context& context, const RenderWhere& where) {
   if (!is_usable(context, where)) return;
   const auto entries = catalog::list_cases(context.files, context.project());
   if (!entries) return context.fail(entries.findings(), kExitBadInput);
   deliver(context, {{"cases.md", case_page(*entries)}}, where, {});
 }
 
-void render_schemas(Context& context, const Where& where) {
+void render_schemas(Context& context, const RenderWhere& where) {
   if (!is_usable(context, where)) return;
-  std::vector<File> files;
+  std::vector<RenderFile> files;
   for (const catalog::ManifestKind& kind : catalog::manifest_kinds()) {
     files.push_back({kind.schema_file, catalog::json_schema_text(kind), false});
   }
@@ -273,7 +197,7 @@ void add_render(CLI::App& root, Context& context) {
 
   CLI::App* of_case = sub->add_subcommand("case", "What a case starts on a target");
   auto request = std::make_shared<CaseRequest>();
-  auto where = std::make_shared<Where>();
+  auto where = std::make_shared<RenderWhere>();
   of_case->add_option("name", request->name, "Name or path of the case")
       ->required()
       ->type_name("NAME");
@@ -287,7 +211,7 @@ void add_render(CLI::App& root, Context& context) {
                    "A value of the manifest, e.g. batch.steps=20; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  add_where(of_case, where);
+  add_render_where(of_case, where);
   of_case->footer(
       "Example:\n  muster render case training/native/llama --target slurm --profile smoke");
   of_case->callback([&context, request, where] { render_case(context, *request, *where); });
@@ -295,26 +219,28 @@ void add_render(CLI::App& root, Context& context) {
   CLI::App* of_image = sub->add_subcommand(
       "image", "What makes an image: Packer's templates and a playbook, or a Dockerfile");
   auto image = std::make_shared<std::string>();
-  auto image_where = std::make_shared<Where>();
+  auto image_where = std::make_shared<RenderWhere>();
   of_image->add_option("name", *image, "Name of the image")->required()->type_name("NAME");
-  add_where(of_image, image_where);
+  add_render_where(of_image, image_where);
   of_image->footer("Example:\n  muster render image base-gpu --out build/base-gpu");
   of_image->callback(
       [&context, image, image_where] { render_image(context, *image, *image_where); });
 
   CLI::App* of_schemas =
       sub->add_subcommand("schemas", "JSON Schemas of all manifests, for editors");
-  auto schemas_where = std::make_shared<Where>();
-  add_where(of_schemas, schemas_where);
+  auto schemas_where = std::make_shared<RenderWhere>();
+  add_render_where(of_schemas, schemas_where);
   of_schemas->footer("Example:\n  muster render schemas --out docs/schema --check");
   of_schemas->callback([&context, schemas_where] { render_schemas(context, *schemas_where); });
 
   CLI::App* of_index =
       sub->add_subcommand("index", "The page of the documentation that lists all cases");
-  auto index_where = std::make_shared<Where>();
-  add_where(of_index, index_where);
+  auto index_where = std::make_shared<RenderWhere>();
+  add_render_where(of_index, index_where);
   of_index->footer("Example:\n  muster render index --out docs --check");
   of_index->callback([&context, index_where] { render_index(context, *index_where); });
+
+  add_render_cluster(sub, context);
 }
 
 }  // namespace muster::cli

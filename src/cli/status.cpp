@@ -1,4 +1,4 @@
-// status: where a run stands now.
+// status: where a run stands now, or a cluster.
 #include <memory>
 #include <string>
 
@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/output.h"
+#include "cli/cluster_verbs.h"
 #include "cli/context.h"
 #include "launch/control.h"
 
@@ -49,14 +50,24 @@ void show_status(const std::string& name, Context& context) {
 }  // namespace
 
 void add_status(CLI::App& root, Context& context) {
-  CLI::App* sub = root.add_subcommand("status", "Where a run stands now");
+  CLI::App* sub = root.add_subcommand("status", "Where a run stands now, or a cluster");
   sub->group("Runs");
-  sub->footer("Exit code 4 when the run has not ended and nobody follows it any more.");
+  sub->footer(
+      "Exit code 4 when the run has not ended and nobody follows it any more; of a cluster, 3 when "
+      "a "
+      "stack is absent or failed, 4 when one moves or can't be seen.");
   auto name = std::make_shared<std::string>("last");
   sub->add_option("run", *name, "Id of the run, the start of one, its directory, or 'last'")
       ->type_name("RUN")
       ->capture_default_str();
-  sub->callback([name, &context] { show_status(*name, context); });
+  auto file = std::make_shared<std::string>();
+  sub->add_option("-f,--file", *file, "A cluster's file: how its stacks stand")
+      ->type_name("FILE")
+      ->excludes("run");
+  sub->callback([name, file, &context] {
+    if (!file->empty()) return show_cluster_status(context, *file);
+    show_status(*name, context);
+  });
 }
 
 }  // namespace muster::cli

@@ -1,4 +1,5 @@
 #include "catalog/manifest.h"
+#include "catalog/case_schema.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +37,8 @@ TEST(Manifest, CommittedJsonSchemasAreInSync) {
 }
 
 TEST(Manifest, JsonSchemaRefusesUnknownKeysEverywhere) {
-  const auto schema = nlohmann::json::parse(json_schema_text(manifest_kinds()[0]));
+  const auto schema = nlohmann::json::parse(
+      json_schema_text({"Case", "case.schema.json", "Muster case", case_schema, nullptr}));
   EXPECT_EQ(schema["additionalProperties"], false);
   EXPECT_EQ(schema["properties"]["batch"]["additionalProperties"], false);
   EXPECT_EQ(schema["properties"]["profiles"]["additionalProperties"]["additionalProperties"],

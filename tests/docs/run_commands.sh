@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/muster-checkout"
 cd "$work/muster-checkout"
-cp -r "$source"/{ami_and_containers,facts,test_cases,micro-benchmarks,docs,README.md} .
+cp -r "$source"/{ami_and_containers,architectures,facts,test_cases,micro-benchmarks,docs,README.md} .
 [ ! -d "$source/validation_and_observability" ] || cp -r "$source/validation_and_observability" .
 mkdir examples scripts 2>/dev/null && cp "$source"/scripts/* scripts/
 [ ! -d "$source/examples" ] || cp -r "$source"/examples/. examples/
