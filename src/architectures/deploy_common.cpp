@@ -36,7 +36,7 @@ bool ClusterWork::see_resources(StackStanding& standing) {
   standing.resources = static_cast<int>(resources->size());
   standing.unknown.clear();
   for (const StackResource& one : *resources) {
-    if (!one.is_known()) standing.unknown.push_back(one.logical.empty() ? "?" : one.logical);
+    if (!one.is_known()) standing.unknown.push_back(one.logical);
   }
   return true;
 }

@@ -135,6 +135,21 @@ class Look : ClusterWork {
   }
 };
 
+/// Names first; an emulator lists resources that have not even one.
+std::string unknown_text(const StackStanding& stack) {
+  std::vector<std::string> words;
+  std::size_t nameless = 0;
+  for (const std::string& name : stack.unknown) {
+    if (name.empty()) {
+      ++nameless;
+    } else {
+      words.push_back(name);
+    }
+  }
+  if (nameless > 0) words.push_back(fmt::format("{} without a name", nameless));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 Json to_json(const StackStanding& stack) {
   Json item = {{"name", stack.name}, {"status", stack.status}, {"planned", stack.planned}};
   if (!stack.action.empty()) item["action"] = stack.action;
@@ -175,7 +190,7 @@ std::string to_text(const ClusterReport& report) {
     text += "\n";
     if (!stack.reason.empty()) text += fmt::format("  {}\n", stack.reason);
     if (!stack.unknown.empty())
-      text += fmt::format("  unknown (emulator): {}\n", fmt::join(stack.unknown, ", "));
+      text += fmt::format("  unknown (emulator): {}\n", unknown_text(stack));
     for (const std::string& one : stack.differences) text += fmt::format("  {}\n", one);
     if (stack.action == "deleted" && !stack.keeps.empty())
       text += fmt::format("  kept: {}\n", fmt::join(stack.keeps, ", "));
