@@ -13,7 +13,7 @@ for play in result['plays']:
         for outcome in task['hosts'].values():
             tasks += 1
             if outcome.get('changed'):
-                changed.append(task['task']['name'])
+                changed.append(task['task']['name'].split(' : ')[-1])
             if outcome.get('failed') and not outcome.get('ignored'):
                 failed.append('%s: %s' % (task['task']['name'], (outcome.get('msg') or outcome.get('stderr') or '')[-1500:]))
 stats = list(result['stats'].values())
