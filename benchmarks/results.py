@@ -75,6 +75,24 @@ only; times are those of whole processes.
 """
 
 
+def cloudformation(result):
+    """The section on checking CloudFormation templates."""
+    machine, work = result["machine"], result["workload"]
+    lines = ["| run | seconds | processor seconds |", "|---|---:|---:|"]
+    lines += [f"| {name} | {row['seconds']:.3f} | {row['processor_seconds']:.3f} |" for name, row in result["rows"].items()]
+    body = "\n".join(lines + bar_table(result["bars"]))
+    return f"""
+# Checking CloudFormation templates, side by side with cfn-lint
+
+Measured on {result['date']} by `benchmarks/cloudformation.sh`: {machine['processor']}, {machine['processors']} processors, load
+{machine['load_before']:.1f} before it; cfn-lint {result['versions']['cfn-lint']}, Python {result['versions']['python']}. The project's
+{work['templates']} templates, {work['bytes'] / 1000:.0f} kB in all; medians of {work['rounds']} rounds in turns, times of whole processes.
+By processor time the ratio is {result['processor_ratio']:.0f}.
+
+{body}
+"""
+
+
 def bar_table(bars):
     lines = ["", "| bar | measured | wanted | |", "|---|---:|---:|---|"]
     return lines + [f"| {bar['name']} | {bar['value']:.3g} | {bar['limit']} | {bar['outcome']} |" for bar in bars]
@@ -185,7 +203,8 @@ if __name__ == "__main__":
     objects = source.parent / "kubernetes.json"
     if objects.exists():
         sys.stdout.write(kubernetes(json.loads(objects.read_text())))
-    for name, section in (("collectives", collectives), ("expert", expert), ("hunt", hunt), ("exporter", exporter)):
+    for name, section in (("cloudformation", cloudformation), ("collectives", collectives), ("expert", expert), ("hunt", hunt),
+                          ("exporter", exporter)):
         file = source.parent / f"{name}.json"
         if file.exists():
             sys.stdout.write(section(json.loads(file.read_text())))

@@ -1,9 +1,7 @@
 // CloudFormation templates: what is one, and every rule applied to it.
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <memory>
-#include <mutex>
 
 #include "base/document.h"
 #include "lint/cloudformation_rules.h"
@@ -44,19 +42,6 @@ bool is_cfn_template(const Source& source) {
          line("\"AWSTemplateFormatVersion") || (line("Resources:") && aws);
 }
 
-// The types are read once for a project, when the first template is met.
-Result<std::shared_ptr<const CfnTypes>> cfn_types_of(const Source& source) {
-  static std::mutex mutex;
-  static std::map<std::filesystem::path, std::shared_ptr<const CfnTypes>> known;
-  const FileSystem& files = source.files ? *source.files : real_file_system();
-  if (&files != &real_file_system()) return CfnTypes::load(files, source.root);
-  const std::lock_guard lock(mutex);
-  if (const auto found = known.find(source.root); found != known.end()) return found->second;
-  auto types = CfnTypes::load(files, source.root);
-  if (types) known[source.root] = *types;
-  return types;
-}
-
 // A file's own text may be YAML or JSON whatever it is called.
 Result<Node> parse_cfn(const Source& source) {
   const std::size_t first = source.text.find_first_not_of(" \t\r\n");
@@ -82,7 +67,7 @@ Findings check_cfn_template(const Source& source, const facts::Facts& known, boo
     unreadable = true;
     return root.findings();
   }
-  const auto types = cfn_types_of(source);
+  const auto types = CfnTypes::load_once(source.files, source.root);
   if (!types) {
     unreadable = true;
     return types.findings();

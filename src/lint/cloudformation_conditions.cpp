@@ -94,7 +94,14 @@ struct CfnConditions::Search {
       if (truth && *truth != holds) return false;
       open |= !truth;
     }
-    if (!open) return true;
+    if (!open) {
+      undecided.reset();
+      for (const Formula& rule : of.rules_) {
+        const Truth truth = value(rule);
+        if (truth == Truth(false)) return false;
+      }
+      if (!undecided) return true;
+    }
     if (!undecided) return {};
     const std::size_t number = *undecided;
     const Variable& variable = of.variables_[number];
@@ -113,6 +120,37 @@ struct CfnConditions::Search {
 
 CfnConditions::CfnConditions(const CfnTemplate& tree) : tree_(tree) {
   for (const auto& [name, entry] : tree.section("Conditions")) formulas_[name] = read(entry->value);
+  read_rules();
+}
+
+void CfnConditions::read_rules() {
+  for (const auto& [name, entry] : tree_.section("Rules")) {
+    const Node* assertions = entry->value.find("Assertions");
+    if (assertions == nullptr) continue;
+    const Node* when = entry->value.find("RuleCondition");
+    for (const Node& assertion : assertions->items()) {
+      const Node* claim = assertion.find("Assert");
+      if (claim == nullptr) continue;
+      Formula rule;
+      rule.kind = Formula::Kind::kOr;
+      rule.parts.push_back(read(*claim));
+      if (when != nullptr) {
+        Formula otherwise;
+        otherwise.kind = Formula::Kind::kNot;
+        otherwise.parts.push_back(read(*when));
+        rule.parts.push_back(std::move(otherwise));
+      }
+      rules_.push_back(std::move(rule));
+    }
+  }
+}
+
+// One of several literal values.
+CfnConditions::Formula CfnConditions::read_contains(const Node& list, const Node& value) {
+  Formula any;
+  any.kind = Formula::Kind::kOr;
+  for (const Node& item : list.items()) any.parts.push_back(read_equals(value, item));
+  return any;
 }
 
 std::size_t CfnConditions::variable(const Node& node, const std::string& text) {
@@ -179,6 +217,9 @@ CfnConditions::Formula CfnConditions::read(const Node& node) {
     formula.name = entry->key;
   } else if (call->is("Fn::Equals") && items.size() == 2) {
     return read_equals(items[0], items[1]);
+  } else if (call->is("Fn::Contains") && items.size() == 2 && items[0].is_sequence() &&
+             items[0].tag().empty()) {
+    return read_contains(items[0], items[1]);
   } else if (call->is("Fn::Not") || call->is("Fn::And") || call->is("Fn::Or")) {
     if (items.empty()) return {};
     formula.kind = call->is("Fn::Not")   ? Formula::Kind::kNot

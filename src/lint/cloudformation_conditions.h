@@ -43,12 +43,15 @@ class CfnConditions {
 
   Formula read(const Node& node);
   Formula read_equals(const Node& left, const Node& right);
+  Formula read_contains(const Node& list, const Node& value);
+  void read_rules();
   std::size_t variable(const Node& node, const std::string& text);
 
   const CfnTemplate& tree_;
   std::map<std::string, std::size_t> numbers_;
   std::vector<Variable> variables_;
   std::map<std::string_view, Formula> formulas_;
+  std::vector<Formula> rules_;  ///< what the section Rules asserts: CloudFormation refuses the rest
 };
 
 /// One text for a computed value, the same for the same computation.

@@ -40,8 +40,13 @@ class IdentityCheck {
 
  private:
   void walk(const Node& node, std::string_view key) {
-    for (const Node& item : node.items()) walk(item, key);
-    for (const Node::Entry& entry : node.entries()) walk(entry.value, entry.key);
+    // What a function takes is no value of the property, but for the branches of Fn::If.
+    const auto call = cfn_call(node);
+    const bool choice = call && call->is("Fn::If") && call->items().size() == 3;
+    for (std::size_t i = 0; i < node.items().size(); ++i)
+      walk(node.items()[i], !call || (choice && i > 0) ? key : std::string_view());
+    for (const Node::Entry& entry : node.entries())
+      walk(entry.value, call ? (choice ? key : std::string_view()) : entry.key);
     if (node.is_scalar()) text(node, key);
   }
 

@@ -2,6 +2,7 @@
 // than it: a warning that says so. What is nearly the name of something is a mistake.
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -21,7 +22,8 @@ struct CfnPath {
 
   std::string text() const {
     if (index >= 0) return fmt::format("{}[{}]", up->text(), index);
-    return up != nullptr ? fmt::format("{}.{}", up->text(), key) : std::string(key);
+    const std::string above = up != nullptr ? up->text() : std::string();
+    return above.empty() ? std::string(key) : fmt::format("{}.{}", above, key);
   }
 };
 
@@ -56,7 +58,8 @@ std::vector<std::string_view> choices_of(std::string_view type) {
 
 class PropertyCheck {
  public:
-  PropertyCheck(CfnCheck& check, const CfnResourceType& type) : check_(check), type_(type) {}
+  PropertyCheck(CfnCheck& check, const CfnResourceType& type, bool strict)
+      : check_(check), type_(type), strict_(strict) {}
 
   void fields(const Node& node, const CfnFields& known, const CfnPath& path,
               const Position& where) {
@@ -88,17 +91,16 @@ class PropertyCheck {
   void unknown(const Node::Entry& entry, const CfnFields& known, const CfnPath& path) {
     const std::string near = spelt(entry.key, known.names());
     const std::string name = CfnPath{&path, entry.key, -1}.text();
-    // A name that is taken already was not meant.
     if (!near.empty()) {
       return check_.wrong(entry.where, "cfn-property", fmt::format("no property {}", name),
                           fmt::format("did you mean {}?", near));
     }
-    std::string hint;
-    if (type_.properties.find(entry.key) != nullptr)
-      hint = fmt::format("it is a property of {} itself", type_.name);
-    for (const auto& [nested, of] : type_.nested) {
-      if (hint.empty() && of.find(entry.key) != nullptr)
-        hint = fmt::format("{} has a property of this name", nested);
+    const std::string place = belongs(entry.key);
+    std::string hint = place.empty() ? "" : fmt::format("it belongs to {}", place);
+    if (strict_) {
+      if (hint.empty()) hint = fmt::format("known here: {}", fmt::join(known.names(), ", "));
+      return check_.wrong(entry.where, "cfn-property", fmt::format("no key {}", name),
+                          std::move(hint));
     }
     check_.warn(entry.where, "cfn-property",
                 fmt::format("no property {} in the data of {}; a newer one is unknown to it", name,
@@ -106,8 +108,33 @@ class PropertyCheck {
                 std::move(hint));
   }
 
+  // Where a property of this name stands: the way to it from the top, the shortest.
+  std::string belongs(const std::string& key) const {
+    std::vector<std::pair<const CfnFields*, std::string>> queue = {
+        {&type_.properties, std::string()}};
+    std::set<const CfnFields*> seen;
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const auto [fields, path] = queue[i];
+      if (!seen.insert(fields).second) continue;
+      if (fields->find(key) != nullptr)
+        return path.empty() ? fmt::format("the top, as {}", key) : path + key;
+      for (const CfnField& field : fields->fields) {
+        std::string_view inner = field.type;
+        std::string step = path + std::string(field.name);
+        while (inner.starts_with('[') || inner.starts_with('{')) {
+          step += inner.starts_with('[') ? "[]" : "{}";
+          inner = inner.substr(1, inner.size() - 2);
+        }
+        const auto nested = type_.nested.find(inner);
+        if (nested != type_.nested.end()) queue.emplace_back(&nested->second, step + ".");
+      }
+    }
+    return {};
+  }
+
   void value(const Node& node, std::string_view type, const CfnPath& path) {
     if (node.is_null()) {
+      if (strict_) return;              // as if it were absent
       if (!node.tag().empty()) return;  // a call of nothing: told where calls are
       return wrong(node, fmt::format("{} is null, which CloudFormation refuses", path.text()),
                    "leave it out, or !Ref AWS::NoValue");
@@ -295,6 +322,7 @@ class PropertyCheck {
 
   CfnCheck& check_;
   const CfnResourceType& type_;
+  bool strict_;
 };
 
 void check_type(CfnCheck& check, const Node::Entry& entry) {
@@ -329,11 +357,22 @@ void check_type(CfnCheck& check, const Node::Entry& entry) {
   if (!properties.is_mapping() && !properties.is_null()) {
     return check.wrong(properties.where(), "cfn-value", "Properties is a mapping");
   }
-  PropertyCheck(check, *known)
+  PropertyCheck(check, *known, false)
       .fields(properties, known->properties, CfnPath{nullptr, entry.key, -1}, entry.where);
 }
 
 }  // namespace
+
+Findings check_cfn_document(const Node& document, const CfnTypes& types,
+                            const CfnResourceType& type, const std::string& name) {
+  const CfnTemplate none(Node::mapping({}, document.where()), {}, document.where().file);
+  const facts::Facts no_facts;
+  const Source no_source;
+  CfnCheck check{none, types, no_facts, no_source};
+  PropertyCheck(check, type, true)
+      .fields(document, type.properties, CfnPath{nullptr, name, -1}, document.where());
+  return std::move(check.findings);
+}
 
 void check_cfn_properties(CfnCheck& check) {
   for (const Node::Entry& entry : check.tree.resources()) {

@@ -48,6 +48,11 @@ void check_cfn_jobs(CfnCheck& check);         ///< multi-node jobs of AWS Batch
 void check_cfn_scripts(CfnCheck& check);      ///< what instances and functions run
 void check_cfn_clusters(CfnCheck& check);     ///< SageMaker, EKS and PCS clusters, directories
 
+/// A document of another tool against a type in the same format: strict, since the data is of the
+/// tool's own version. Findings have the rules cfn-property, cfn-required and cfn-value.
+Findings check_cfn_document(const Node& document, const CfnTypes& types,
+                            const CfnResourceType& type, const std::string& name);
+
 /// Exports and imports of all templates under check together.
 Findings check_cfn_set(const std::vector<const CfnTemplate*>& templates);
 

@@ -190,7 +190,8 @@ class ScriptCheck {
   void secrets(const Node& node, const std::string& text) {
     Regex::Match match;
     const Regex& arn = pattern(
-        ":secretsmanager:(?:\\$\\{[^}]*\\}|[^:\\s])*:(?:\\$\\{[^}]*\\}|[^:\\s])*:secret:([^\\s\"',]+)");
+        ":secretsmanager:(?:\\$\\{[^}]*\\}|[^:\\s])*:(?:\\$\\{[^}]*\\}|[^:\\s])*:secret:([^\\s\"',]"
+        "+)");
     if (!finds(arn, text, match)) return;
     const std::string name(group(match, 1));
     if (name.ends_with('*') || name.ends_with("??????") || name.ends_with("-${Suffix}")) return;

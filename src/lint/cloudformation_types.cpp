@@ -55,19 +55,35 @@ std::vector<std::string> CfnFields::names() const {
   return all;
 }
 
+Result<std::shared_ptr<const CfnTypes>> CfnTypes::load_once(const FileSystem* files,
+                                                            const std::filesystem::path& root,
+                                                            const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const CfnTypes>> known;
+  const FileSystem& disk = files != nullptr ? *files : real_file_system();
+  if (&disk != &real_file_system()) return load(disk, root, name);
+  const std::lock_guard lock(mutex);
+  const std::string key = root.string() + "\n" + name;
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  auto types = load(disk, root, name);
+  if (types) known[key] = *types;
+  return types;
+}
+
 Result<std::shared_ptr<const CfnTypes>> CfnTypes::load(const FileSystem& files,
-                                                       const std::filesystem::path& root) {
-  const auto path = facts::facts_file(files, root, "cloudformation/types.txt");
+                                                       const std::filesystem::path& root,
+                                                       const std::string& name) {
+  const auto path = facts::facts_file(files, root, name);
   auto text = files.read(path);
   if (!text) return text.error();
   const auto types = std::make_shared<CfnTypes>();
   types->text_ = std::move(*text);
   std::string_view rest = types->text_;
-  std::string_view name;
+  std::string_view type;
   const char* start = nullptr;
   const auto close = [&](const char* end) {
-    if (!name.empty())
-      types->blocks_.emplace_hint(types->blocks_.end(), name,
+    if (!type.empty())
+      types->blocks_.emplace_hint(types->blocks_.end(), type,
                                   std::string_view(start, static_cast<std::size_t>(end - start)));
   };
   while (!rest.empty()) {
@@ -77,14 +93,14 @@ Result<std::shared_ptr<const CfnTypes>> CfnTypes::load(const FileSystem& files,
         line.find(' ') != std::string_view::npos)
       continue;
     close(line.data());
-    name = line;
+    type = line;
     start = rest.data();
   }
   close(rest.data());
   if (types->blocks_.empty() || types->date_.empty()) {
     return Failure(error_at({path.string(), 1, 1}, "facts-cloudformation",
-                            "can't be read as types of CloudFormation resources",
-                            "scripts/cloudformation-types makes it anew"));
+                            "can't be read as types of resources",
+                            "its first lines name the script that makes it anew"));
   }
   return std::shared_ptr<const CfnTypes>(types);
 }

@@ -1,5 +1,6 @@
 // What CloudFormation resources may hold. The data is facts/cloudformation/types.txt, made by
-// scripts/cloudformation-types, which describes the format.
+// scripts/cloudformation-types, which describes the format. facts/cluster-configs/*.txt say in the
+// same format what the configurations of eksctl and ParallelCluster may hold.
 #pragma once
 
 #include <filesystem>
@@ -39,10 +40,15 @@ struct CfnResourceType {
 /// All types. Reading them finds where each starts; a type is parsed when it is first asked for.
 class CfnTypes {
  public:
-  /// Reads facts/cloudformation/types.txt of the project or of the installation. Failure: a file
-  /// that is not there or holds something else; located.
-  static Result<std::shared_ptr<const CfnTypes>> load(const FileSystem& files,
-                                                      const std::filesystem::path& root);
+  /// Reads a file of facts of the project or of the installation. Failure: a file that is not
+  /// there or holds something else; located.
+  static Result<std::shared_ptr<const CfnTypes>> load(
+      const FileSystem& files, const std::filesystem::path& root,
+      const std::string& name = "cloudformation/types.txt");
+  /// The same, read once for a project and file.
+  static Result<std::shared_ptr<const CfnTypes>> load_once(
+      const FileSystem* files, const std::filesystem::path& root,
+      const std::string& name = "cloudformation/types.txt");
 
   /// Null when it is not known. Stays in place; may be called from several threads.
   const CfnResourceType* find(std::string_view type) const;

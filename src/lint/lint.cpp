@@ -27,8 +27,8 @@ bool may_be_checked(const fs::path& path) {
   const std::string extension = path.extension().string();
   return is_document(path) || extension == ".sbatch" || extension == ".slurm" ||
          extension == ".sh" || extension == ".bash" || extension == ".template" ||
-         is_dockerfile_name(path.filename().string()) || path.filename() == "slurm.conf" ||
-         path.filename() == "gres.conf";
+         is_dockerfile_name(path.filename().string()) ||
+         is_slurm_file_name(path.filename().string());
 }
 
 bool is_skipped(const std::string& folder) {
@@ -208,9 +208,9 @@ class Run {
 }  // namespace
 
 const std::vector<Checker>& checkers() {
-  static const std::vector<Checker> kCheckers = {kManifestChecker, kCloudFormationChecker,
-                                                 kSbatchChecker,   kDockerfileChecker,
-                                                 kSlurmSetChecker, kKubernetesChecker};
+  static const std::vector<Checker> kCheckers = {
+      kManifestChecker,   kCloudFormationChecker, kClusterConfigChecker, kSbatchChecker,
+      kDockerfileChecker, kSlurmSetChecker,       kKubernetesChecker};
   return kCheckers;
 }
 

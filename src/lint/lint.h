@@ -52,17 +52,24 @@ extern const Checker kDockerfileChecker;
 /// Whether a file of this name is a Dockerfile.
 bool is_dockerfile_name(const std::string& name);
 
+/// Whether a file of this name is one of Slurm's configuration.
+bool is_slurm_file_name(const std::string& name);
+
 /// The checker of Kubernetes objects (kubernetes_objects.h): YAML with `apiVersion:` and `kind:`
 /// that is not Muster's.
 extern const Checker kKubernetesChecker;
 
-/// The checker of Slurm's configuration (slurm_conf.h): slurm.conf with the gres.conf beside it,
-/// and gres.conf with the slurm.conf beside it.
+/// The checker of Slurm's configuration (slurm_conf.h): slurm.conf with the gres.conf, cgroup.conf,
+/// topology.conf or topology.yaml and slurmdbd.conf beside it, and each of those by itself.
 extern const Checker kSlurmSetChecker;
 
 /// The checker of CloudFormation templates (cloudformation_rules.h): YAML or JSON with
 /// `AWSTemplateFormatVersion`, or with `Resources` of types of AWS.
 extern const Checker kCloudFormationChecker;
+
+/// The checker of clusters' configurations (cluster_configs.h): eksctl's, ParallelCluster's,
+/// HyperPod's requests and provisioning parameters.
+extern const Checker kClusterConfigChecker;
 
 struct Report {
   std::vector<std::pair<std::filesystem::path, const char*>> checked;  ///< file and checker

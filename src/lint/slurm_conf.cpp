@@ -154,6 +154,7 @@ void check_gres(const std::vector<SlurmLine>& slurm, const std::vector<SlurmLine
     }
   }
   if (!has_gres) return;
+  std::set<const SlurmLine*> bare;
   for (const SlurmLine& line : gres) {
     const SlurmSetting* detect = line.find("AutoDetect");
     const SlurmSetting* name = line.find("Name");
@@ -178,6 +179,21 @@ void check_gres(const std::vector<SlurmLine>& slurm, const std::vector<SlurmLine
           told->where, "slurm-gres-nodes",
           fmt::format("gres.conf offers {}, and no node of {} has Gres={}", kind, slurm_file, kind),
           "Gres=gpu:8 on the line of the nodes"));
+    } else if (const SlurmSetting* named = line.find("NodeName"); named != nullptr) {
+      // Its first registration would have Gres=(null).
+      for (const std::string& node : expand_hosts(named->value)) {
+        const auto defined = nodes.by_name.find(node);
+        if (defined == nodes.by_name.end() || !bare.insert(defined->second).second) continue;
+        const SlurmSetting* own = of_node(nodes, *defined->second, "Gres");
+        const auto offered = own != nullptr ? gres_of(own->value) : std::vector<Gres>();
+        if (std::any_of(offered.begin(), offered.end(),
+                        [&](const Gres& one) { return one.name == kind; }))
+          continue;
+        findings.push_back(error_at(
+            defined->second->where, "slurm-gres-nodes",
+            fmt::format("gres.conf offers {} on {}, whose line has no Gres={}", kind, node, kind),
+            fmt::format("Gres={}:8 on the line of the node", kind)));
+      }
     }
     // Devices by their files against the count of the nodes.
     const SlurmSetting* file = line.find("File");
