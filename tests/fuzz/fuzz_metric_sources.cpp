@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // A carriage return within a name is the one thing that the format can't carry.
   if (text.find('\r') == std::string_view::npos && !check_exposition(metrics.text(), "m").empty())
     std::abort();
-  parse_pods(text, {"ml_llama-0_uid"}, "checkpoint");
+  const auto pods = parse_pods(text, {"ml_llama-0_uid"}, "checkpoint");
+  if (!pods && pods.findings().empty()) std::abort();
   parse_jobs(text);
   negotiated_form(text);
   allows_gzip(text);
