@@ -328,7 +328,11 @@ nlohmann::ordered_json reference_lines(const std::vector<Log>& logs, const Judge
         if (series == references.baseline->series.end()) continue;
         const auto at = series->second.find(*record.size);
         if (at == series->second.end() || at->second.rates.empty()) continue;
-        lines[{record.operation, "baseline, median, " + series->first}][*record.size] =
+        // Tool and operation, which all lines of a plot share, are left out.
+        const std::size_t rest = series->first.find('/', series->first.find('/') + 1);
+        const std::string label =
+            rest == std::string::npos ? "" : ": " + series->first.substr(rest + 1);
+        lines[{record.operation, "median of the baseline" + label}][*record.size] =
             *runs::median(at->second.rates);
       }
     }

@@ -44,6 +44,11 @@ double imb_rate(double printed, std::optional<std::uint64_t> size, std::optional
 
 bool ImbReader::take_imb_row(const LogLine& line, LogBuilder& builder) {
   const auto words = words_of(line.text);
+  if (words.size() > 1 && whole(words[0]) && words[1].starts_with("time-out")) {
+    builder.unread(
+        line, fmt::format("IMB's time limit (-time) was over at {} bytes: not measured", words[0]));
+    return true;
+  }
   if (words.size() != titles_.size()) return false;
   for (const std::string_view word : words) {
     if (!finite(word)) return false;

@@ -59,8 +59,10 @@ json chart_data(const Chart& chart) {
     for (const auto& value : line.values) {
       values.push_back(value ? json(*value) : json(nullptr));
     }
-    lines.push_back(
-        {{"label", line.label}, {"points", line.points}, {"values", std::move(values)}});
+    lines.push_back({{"label", line.label},
+                     {"points", line.points},
+                     {"reference", line.reference},
+                     {"values", std::move(values)}});
   }
   return {{"title", chart.title},         {"unit", chart.unit},
           {"from_zero", chart.from_zero}, {"x", chart.x},

@@ -34,7 +34,11 @@ std::string line_label(const std::string& series) {
   return slash == std::string::npos ? series : series.substr(slash + 1);
 }
 
-Chart bandwidth_chart(const std::string& operation, const std::map<std::string, Points>& lines) {
+using Lines = std::map<std::string, Points>;
+
+/// What was measured first, then what it is held to.
+Chart bandwidth_chart(const std::string& operation, const Lines& measured,
+                      const Lines& references) {
   Chart chart;
   chart.title = operation;
   chart.unit = "GB/s";
@@ -42,18 +46,23 @@ Chart bandwidth_chart(const std::string& operation, const std::map<std::string, 
   chart.log_x = true;
   chart.from_zero = true;
   std::set<long long> sizes;
-  for (const auto& [label, points] : lines) {
-    for (const auto& [size, rate] : points) sizes.insert(size);
+  for (const Lines* lines : {&measured, &references}) {
+    for (const auto& [label, points] : *lines) {
+      for (const auto& [size, rate] : points) sizes.insert(size);
+    }
   }
   chart.steps.assign(sizes.begin(), sizes.end());
-  for (const auto& [label, points] : lines) {
-    Chart::Line line;
-    line.label = label;
-    for (const long long size : chart.steps) {
-      const auto at = points.find(size);
-      line.values.push_back(at != points.end() ? std::optional(at->second) : std::nullopt);
+  for (const Lines* lines : {&measured, &references}) {
+    for (const auto& [label, points] : *lines) {
+      Chart::Line line;
+      line.label = label;
+      line.reference = lines == &references;
+      for (const long long size : chart.steps) {
+        const auto at = points.find(size);
+        line.values.push_back(at != points.end() ? std::optional(at->second) : std::nullopt);
+      }
+      chart.lines.push_back(std::move(line));
     }
-    chart.lines.push_back(std::move(line));
   }
   return chart;
 }
@@ -61,7 +70,7 @@ Chart bandwidth_chart(const std::string& operation, const std::map<std::string, 
 }  // namespace
 
 std::vector<Chart> bench_charts(const json& bench) {
-  std::map<std::string, std::map<std::string, Points>> operations;
+  std::map<std::string, Lines> operations;
   for (const json& log : bench_list(bench, "logs")) {
     for (const json& record : bench_list(log, "records")) {
       if (!record.is_object()) continue;
@@ -77,17 +86,18 @@ std::vector<Chart> bench_charts(const json& bench) {
     }
   }
   std::vector<Chart> charts;
-  for (auto& [operation, lines] : operations) {
+  for (const auto& [operation, lines] : operations) {
+    Lines references;
     for (const json& reference : bench_list(bench, "references")) {
       if (!reference.is_object() || bench_text(reference, "operation") != operation) continue;
-      Points& points = lines[bench_text(reference, "label")];
+      Points& points = references[bench_text(reference, "label")];
       for (const json& point : bench_list(reference, "points")) {
         if (point.is_array() && point.size() == 2 && point[0].is_number_integer() &&
             point[1].is_number())
           points[point[0].get<long long>()] = point[1].get<double>();
       }
     }
-    charts.push_back(bandwidth_chart(operation, lines));
+    charts.push_back(bandwidth_chart(operation, lines, references));
   }
   return charts;
 }

@@ -17,6 +17,7 @@ struct Chart {
     std::string label;
     std::vector<std::optional<double>> values;  ///< as long as x
     bool points = false;                        ///< marks instead of a line
+    bool reference = false;                     ///< not measured here, but what that is held to
   };
   std::string title;
   std::string unit;  ///< of the values, e.g. "tokens/s"; empty: none

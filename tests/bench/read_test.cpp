@@ -208,6 +208,21 @@ TEST(ReadImb, BothMeaningsOfMegabytes) {
   EXPECT_NEAR(*only(decimal, 0, 0).algbw * 1e3, 3.54, 0.01);
 }
 
+TEST(ReadImb, SizesThatItGaveUpOnAreNotLeftOutInSilence) {
+  const Log log = log_of("imb-2021-timeout.log");
+  ASSERT_EQ(log.runs.size(), 4U);
+  EXPECT_EQ(log.runs[0].version, "2021.11");
+  EXPECT_EQ(log.runs[0].operation, "pingpong");
+  EXPECT_NEAR(*only(log, 0, 2).algbw, 24.62774, 1e-5);
+  EXPECT_EQ(log.runs[1].records.size(), 1U);
+  EXPECT_EQ(log.runs[2].records.size(), 2U);
+  EXPECT_EQ(log.runs[3].operation, "reduce_scatter_block");
+  EXPECT_TRUE(log.runs[3].ended);
+  ASSERT_EQ(log.findings.size(), 2U);
+  EXPECT_EQ(log.findings[1].message,
+            "IMB's time limit (-time) was over at 1048576 bytes: not measured");
+}
+
 TEST(ReadNvshmem, TablesAndPerfLines) {
   const Log log = log_of("nvshmem-3.6-gh200.log");
   ASSERT_EQ(log.runs.size(), 2U);

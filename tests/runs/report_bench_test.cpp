@@ -27,9 +27,11 @@ TEST(BenchReport, ChartsOfEachOperationWithItsReferences) {
   EXPECT_EQ(reduce.steps, (std::vector<long long>{1048576, 134217728}));
   EXPECT_TRUE(reduce.log_x);
   ASSERT_EQ(reduce.lines.size(), 2U);
-  EXPECT_EQ(reduce.lines[0].label, "ceiling <b>");
-  EXPECT_EQ(reduce.lines[1].label, "float/in-place");
-  EXPECT_EQ(reduce.lines[1].values[1], 289.2);
+  EXPECT_EQ(reduce.lines[0].label, "float/in-place");
+  EXPECT_FALSE(reduce.lines[0].reference);
+  EXPECT_EQ(reduce.lines[0].values[1], 289.2);
+  EXPECT_EQ(reduce.lines[1].label, "ceiling <b>");
+  EXPECT_TRUE(reduce.lines[1].reference);
   EXPECT_EQ(charts[1].lines.size(), 1U);
 }
 

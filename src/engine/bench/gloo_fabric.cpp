@@ -92,7 +92,7 @@ std::shared_ptr<gloo::transport::Device> make_device(const Meeting& meeting, boo
 
 /// Of "tcp, pci=…, iface=eth0, speed=…" the interface.
 std::string interface_of(const gloo::transport::Device& device) {
-  const std::string text = device.str();
+  std::string text = device.str();
   const std::string_view key = "iface=";
   const std::size_t at = text.find(key);
   if (at == std::string::npos) return text;
@@ -386,6 +386,7 @@ class GlooFabric : public Fabric {
     const bool root = rank() == call_.root;
     if (root) {
       std::vector<T*> parts;
+      parts.reserve(static_cast<std::size_t>(size()));
       void* from = call_.in_place ? call_.recv : call_.send;
       for (int peer = 0; peer < size(); ++peer)
         parts.push_back(reinterpret_cast<T*>(at(from, peer)));

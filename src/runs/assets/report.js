@@ -35,8 +35,8 @@
         width: line.points ? 0 : 2,
         points: { show: line.points || chart.steps.length < 3, size: 7, fill: color, stroke: color },
         value: (plot, value) => short(value),
-        // Runs and ranks that differ only in color differ in dashes too, from the fifth on.
-        dash: i < 4 || line.points ? undefined : [6, 4],
+        // What was measured is held to is dotted. Runs and ranks that differ only in color differ in dashes too, from the fifth on.
+        dash: line.reference ? [2, 3] : i < 4 || line.points ? undefined : [6, 4],
         spanGaps: false,
       };
     });

@@ -39,12 +39,15 @@ class SlurmBench : public ::testing::Test {
   }
 
   /// What `muster bench judge` says of what a job printed.
-  static json judged(const std::string& name, const ProcessResult& job, int wanted) {
+  static json judged(const std::string& name, const ProcessResult& job, int wanted,
+                     const std::vector<std::string>& more = {}) {
     const fs::path log = state() / "logs" / name;
     std::ofstream(log) << job.out;
-    const ProcessResult judge =
-        cluster({"exec", "ctl", program("muster"), "bench", "judge", log.string(), "--expect-ranks",
-                 "4", "--nodes", "4", "--no-speed", "-o", "json"});
+    std::vector<std::string> words = {"exec",           "ctl", program("muster"), "bench", "judge",
+                                      log.string(),     "--expect-ranks", "4", "--nodes", "4",
+                                      "--no-speed",     "-o",  "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProcessResult judge = cluster(words);
     EXPECT_EQ(judge.exit_code, wanted) << judge.out << judge.err << job.out << job.err;
     return json::parse(judge.out, nullptr, false);
   }
@@ -67,6 +70,19 @@ TEST_F(SlurmBench, DispatchAndCombineOfFourNodesAreJudged) {
       on_nodes("pmix", "", "ep --num-tokens 64 --hidden 512 --num-experts 16 -T 30");
   ASSERT_EQ(job.exit_code, 0) << job.err;
   EXPECT_EQ(evidence(judged("ep.log", job, 0), "world-size"), "4 ranks on 4 nodes");
+}
+
+TEST_F(SlurmBench, GlooNeedsNoMpiToStartAndItsSocketsMustBeMeant) {
+  const ProcessResult job = on_nodes(
+      "none",
+      "export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS MASTER_PORT=29671 "
+      "MASTER_ADDR=$(scontrol show hostnames | head -n 1); unset ${!PMI*} ${!OMPI_*}; ",
+      "all_reduce -b 8 -e 64K -f 16 -T 30");
+  ASSERT_EQ(job.exit_code, 0) << job.out << job.err;
+  EXPECT_NE(evidence(judged("gloo.log", job, 3), "transport").find("gloo: Gloo "),
+            std::string::npos);
+  const json meant = judged("gloo.log", job, 0, {"--transport", "tcp"});
+  EXPECT_EQ(evidence(meant, "world-size"), "4 ranks on 4 nodes");
 }
 
 TEST_F(SlurmBench, ARunThatWasStartedWithoutMpiFails) {
