@@ -43,9 +43,9 @@ class SlurmBench : public ::testing::Test {
                      const std::vector<std::string>& more = {}) {
     const fs::path log = state() / "logs" / name;
     std::ofstream(log) << job.out;
-    std::vector<std::string> words = {"exec",           "ctl", program("muster"), "bench", "judge",
-                                      log.string(),     "--expect-ranks", "4", "--nodes", "4",
-                                      "--no-speed",     "-o",  "json"};
+    std::vector<std::string> words = {
+        "exec",    "ctl", program("muster"), "bench", "judge", log.string(), "--expect-ranks", "4",
+        "--nodes", "4",   "--no-speed",      "-o",    "json"};
     words.insert(words.end(), more.begin(), more.end());
     const ProcessResult judge = cluster(words);
     EXPECT_EQ(judge.exit_code, wanted) << judge.out << judge.err << job.out << job.err;
@@ -73,11 +73,11 @@ TEST_F(SlurmBench, DispatchAndCombineOfFourNodesAreJudged) {
 }
 
 TEST_F(SlurmBench, GlooNeedsNoMpiToStartAndItsSocketsMustBeMeant) {
-  const ProcessResult job = on_nodes(
-      "none",
-      "export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS MASTER_PORT=29671 "
-      "MASTER_ADDR=$(scontrol show hostnames | head -n 1); unset ${!PMI*} ${!OMPI_*}; ",
-      "all_reduce -b 8 -e 64K -f 16 -T 30");
+  const ProcessResult job =
+      on_nodes("none",
+               "export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS MASTER_PORT=29671 "
+               "MASTER_ADDR=$(scontrol show hostnames | head -n 1); unset ${!PMI*} ${!OMPI_*}; ",
+               "all_reduce -b 8 -e 64K -f 16 -T 30");
   ASSERT_EQ(job.exit_code, 0) << job.out << job.err;
   EXPECT_NE(evidence(judged("gloo.log", job, 3), "transport").find("gloo: Gloo "),
             std::string::npos);
