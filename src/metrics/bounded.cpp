@@ -15,6 +15,7 @@ struct BoundedCollector::Worker {
   std::string root;
   Collect collect;
   Watch watch;
+  OpenFiles open;  ///< of its thread alone
   std::mutex mutex;
   std::condition_variable changed;
   std::set<std::string> left_out;
@@ -33,7 +34,8 @@ struct BoundedCollector::Worker {
       wanted = false;
       lock.unlock();
       Exposition metrics;
-      const CollectorState state = collect(WatchedView(root, watch, left_out), metrics);
+      const CollectorState state = collect(WatchedView(root, watch, left_out, open), metrics);
+      open.close_unused();
       lock.lock();
       answer.emplace(state, std::move(metrics));
       changed.notify_all();

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -49,10 +48,63 @@ std::string Watch::longer_than(std::chrono::milliseconds limit) const {
                                                                              : std::string();
 }
 
+OpenFiles::~OpenFiles() {
+  for (const auto& [file, one] : open_) close(one.descriptor);
+}
+
+int OpenFiles::find(const std::string& file, std::uint64_t inode) {
+  const auto found = open_.find(file);
+  if (found == open_.end()) return -1;
+  if (found->second.inode != inode) {
+    drop(file);
+    return -1;
+  }
+  found->second.used = true;
+  return found->second.descriptor;
+}
+
+bool OpenFiles::keep(const std::string& file, std::uint64_t inode, int descriptor) {
+  constexpr std::size_t kMost = 8192;
+  if (open_.size() >= kMost) return false;
+  open_[file] = {descriptor, inode, true};
+  return true;
+}
+
+void OpenFiles::drop(const std::string& file) {
+  const auto found = open_.find(file);
+  if (found == open_.end()) return;
+  close(found->second.descriptor);
+  open_.erase(found);
+}
+
+void OpenFiles::close_unused() {
+  for (auto at = open_.begin(); at != open_.end();) {
+    if (at->second.used) {
+      (at++)->second.used = false;
+    } else {
+      close(at->second.descriptor);
+      at = open_.erase(at);
+    }
+  }
+}
+
 Result<std::string> WatchedView::file(const std::filesystem::path& path) const {
   const std::string file = root_ + path.native();
   if (left_out_.count(file) > 0) return unreadable(file, ETIMEDOUT);
   const Reading reading(watch_, file);
+  const std::size_t slash = file.rfind('/');
+  const auto inode = slash != std::string::npos && file.compare(0, slash, folder_) == 0
+                         ? inodes_.find(file.substr(slash + 1))
+                         : inodes_.end();
+  if (inode != inodes_.end()) {
+    if (const int kept = open_.find(file, inode->second); kept >= 0) {
+      char buffer[4096];
+      const ssize_t got = pread(kept, buffer, sizeof buffer, 0);
+      if (got >= 0 && got < static_cast<ssize_t>(sizeof buffer))
+        return std::string(buffer, static_cast<std::size_t>(got));
+      open_.drop(file);  // of a device that has gone, or larger than such files are
+    }
+  }
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return unreadable(file, errno);
   std::string text;
@@ -65,7 +117,11 @@ Result<std::string> WatchedView::file(const std::filesystem::path& path) const {
     // Of a file, less than was asked for is its end.
   } while (got == static_cast<ssize_t>(sizeof buffer) && text.size() < kMost);
   const int error = errno;
-  close(descriptor);
+  struct stat status {};
+  const bool stays = got >= 0 && text.size() < sizeof buffer && inode != inodes_.end() &&
+                     fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+                     open_.keep(file, inode->second, descriptor);
+  if (!stays) close(descriptor);
   if (got < 0) return unreadable(file, error);
   if (text.size() >= kMost) return unreadable(file, EFBIG);
   return text;
@@ -77,13 +133,16 @@ Result<std::vector<std::string>> WatchedView::list(const std::filesystem::path& 
   const Reading reading(watch_, folder);
   DIR* const open = opendir(folder.c_str());
   if (open == nullptr) return unreadable(folder, errno);
-  std::vector<std::string> names;
+  folder_ = folder;
+  inodes_.clear();
   while (const dirent* entry = readdir(open)) {  // NOLINT(concurrency-mt-unsafe): own stream
     const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
+    if (name != "." && name != "..") inodes_[name] = entry->d_ino;
   }
   closedir(open);
-  std::sort(names.begin(), names.end());
+  std::vector<std::string> names;
+  names.reserve(inodes_.size());
+  for (const auto& [name, inode] : inodes_) names.push_back(name);
   return names;
 }
 

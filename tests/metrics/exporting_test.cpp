@@ -86,6 +86,33 @@ TEST_F(Tree, AFileThatHangsIsNamedAndEverythingElseIsRead) {
   EXPECT_NE(text.find("tx_bytes{device=\"rdmap0\",port=\"1\"} 4\n"), std::string::npos) << text;
 }
 
+TEST_F(Tree, AFileThatChangesIsReplacedOrGoesIsSeen) {
+  const std::string folder = std::string(kClass) + "/rdmap0/ports/1/hw_counters/";
+  put(folder + "changed", "1\n");
+  put(folder + "replaced", "1\n");
+  put(folder + "gone", "1\n");
+  BoundedCollector collector(root_, efa_of, {});
+  const auto told = [&] {
+    Exposition metrics;
+    collector.run(metrics);
+    return metrics.text();
+  };
+  EXPECT_NE(told().find("_gone{device=\"rdmap0\",port=\"1\"} 1\n"), std::string::npos);
+  {
+    const int file = open((root_ + folder + "changed").c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+    ASSERT_EQ(write(file, "22\n", 3), 3);
+    close(file);
+  }
+  put(folder + "replaced", "3\n");  // beside it, and renamed
+  fs::remove(root_ + folder + "gone");
+  for (int i = 0; i < 3; ++i) {
+    const std::string text = told();
+    EXPECT_NE(text.find("_changed{device=\"rdmap0\",port=\"1\"} 22\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("_replaced{device=\"rdmap0\",port=\"1\"} 3\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("_gone{"), std::string::npos) << text;
+  }
+}
+
 TEST_F(Tree, TooManyThatHangEndTheCollection) {
   for (int i = 0; i < 6; ++i) {
     put(fmt::format("{}/rdmap{}/ports/1/hw_counters/rx_bytes", kClass, i), "1\n");
