@@ -182,6 +182,26 @@ noise. Named is only what was planted; of a pair each round holds one measuremen
 """
 
 
+def load(result):
+    """The section on load generators."""
+    machine, work = result["machine"], result["workload"]
+    lines = ["| generator | tokens/s | first token, 50 % | 99 % | between tokens, 50 % | 99 % | the stub was late, 99 % | processor seconds, with the stub's | stolen |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    for name, row in result["rows"].items():
+        lines.append(f"| {name} | {row['tokens_per_second']:.0f} | {row['ttft_p50']:.2f} ms | {row['ttft_p99']:.2f} ms | {row['gap_p50']:.2f} ms "
+                     f"| {row['gap_p99']:.2f} ms | {row['stub_late_p99']:.2f} ms | {row['processor_seconds']:.1f} | {row['stolen_share']:.1%} |")
+    body = "\n".join(lines + bar_table(result["bars"]))
+    return f"""
+# Load generators against known times
+
+Measured on {result['date']} by `benchmarks/load.sh`: {machine['processor']}, {machine['processors']} processors, load
+{machine['load_before']:.1f} before it; AIPerf {result['versions']['aiperf']}. {work['users']} users, {work['requests']} answers of {work['tokens']} tokens; the server sends the first
+after {work['ttft_ms']} ms and one more every {work['gap_ms']} ms, so those are the true figures. Medians of {work['rounds']} runs each, in turns; generator and server share the machine.
+
+{body}
+"""
+
+
 def reorganisation(result):
     lines = ["", "# Reorganising a repository", "",
              f"Measured on {result['date']} by `benchmarks/reorg.py` on generated repositories, {result['processors']} processors, load average "

@@ -78,8 +78,7 @@ std::vector<Chart> over_seconds(const json& level) {
     rows.push_back(&row);
   }
   std::vector<Chart> charts;
-  keep(charts,
-       chart_of("Output", "tokens/s", "second", seconds, rows, {{"output", "/tokens"}}));
+  keep(charts, chart_of("Output", "tokens/s", "second", seconds, rows, {{"output", "/tokens"}}));
   keep(charts, chart_of("Time to first token", "ms", "second", seconds, rows,
                         {{"median", "/ttft_p50_ms"}}));
   keep(charts, chart_of("Requests", "a second", "second", seconds, rows,

@@ -91,7 +91,12 @@ nlohmann::json text_event(const std::string& path, const std::string& text) {
   if (path.find("/v1/completions") == 0) return {{"choices", {{{"text", text}}}}};
   if (path.find("/v2/") == 0) return {{"text_output", text}};
   if (path.find("/generate") == 0) return {{"token", {{"text", text}}}};
-  return {{"choices", {{{"delta", {{"content", text}}}}}}};
+  return {
+      {"id", "chatcmpl-1"},
+      {"object", "chat.completion.chunk"},
+      {"created", 1},
+      {"model", "stub"},
+      {"choices", {{{"index", 0}, {"delta", {{"content", text}}}, {"finish_reason", nullptr}}}}};
 }
 
 nlohmann::json whole_answer(const std::string& path, const std::string& text, const Wish& wish) {
@@ -277,6 +282,10 @@ class StubServer::Loop {
       const Piece piece = due_.top();
       due_.pop();
       if (piece.last) --open_;
+      {
+        const std::lock_guard lock(server_.mutex_);
+        server_.lateness_.push_back(nanoseconds(steady_clock::now() - piece.at).count());
+      }
       const auto found = by_number_.find(piece.connection);
       if (found == by_number_.end()) continue;
       // The pieces are small; a client that does not read them is none of these tests'.
@@ -332,6 +341,11 @@ std::vector<std::string> StubServer::paths() const {
 std::vector<std::string> StubServer::bodies() const {
   const std::lock_guard lock(mutex_);
   return bodies_;
+}
+
+std::vector<std::int64_t> StubServer::lateness() const {
+  const std::lock_guard lock(mutex_);
+  return lateness_;
 }
 
 }  // namespace muster::testing

@@ -37,6 +37,9 @@ class StubServer {
   std::vector<std::string> bodies() const;
   int most_open() const { return most_open_; }
 
+  /// How late each piece was sent, in nanoseconds: no client can be held to less.
+  std::vector<std::int64_t> lateness() const;
+
  private:
   struct Connection;
   struct Piece;
@@ -47,6 +50,7 @@ class StubServer {
   std::atomic<int> most_open_{0};
   mutable std::mutex mutex_;
   std::vector<std::string> paths_, bodies_;
+  std::vector<std::int64_t> lateness_;
   std::thread thread_;
 };
 
