@@ -26,8 +26,8 @@ bool is_document(const fs::path& path) {
 bool may_be_checked(const fs::path& path) {
   const std::string extension = path.extension().string();
   return is_document(path) || extension == ".sbatch" || extension == ".slurm" ||
-         extension == ".sh" || extension == ".bash" || extension == ".template" ||
-         is_dockerfile_name(path.filename().string()) ||
+         extension == ".sh" || extension == ".bash" || extension == ".hcl" ||
+         extension == ".template" || is_dockerfile_name(path.filename().string()) ||
          is_slurm_file_name(path.filename().string());
 }
 
@@ -209,8 +209,9 @@ class Run {
 
 const std::vector<Checker>& checkers() {
   static const std::vector<Checker> kCheckers = {
-      kManifestChecker,   kCloudFormationChecker, kClusterConfigChecker, kSbatchChecker,
-      kDockerfileChecker, kSlurmSetChecker,       kKubernetesChecker};
+      kManifestChecker, kCloudFormationChecker, kClusterConfigChecker,
+      kSbatchChecker,   kDockerfileChecker,     kSlurmSetChecker,
+      kAnsibleChecker,  kPackerChecker,         kKubernetesChecker};
   return kCheckers;
 }
 

@@ -71,6 +71,10 @@ extern const Checker kCloudFormationChecker;
 /// HyperPod's requests and provisioning parameters.
 extern const Checker kClusterConfigChecker;
 
+/// The checkers of Ansible's playbooks and roles and of Packer's templates (ansible_rules.h).
+extern const Checker kAnsibleChecker;
+extern const Checker kPackerChecker;
+
 struct Report {
   std::vector<std::pair<std::filesystem::path, const char*>> checked;  ///< file and checker
   Findings findings;
