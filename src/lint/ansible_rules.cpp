@@ -65,7 +65,7 @@ const std::vector<std::string>& play_keys() {
 }
 
 // A module by its short name: ansible.builtin.git is git.
-std::string short_name(const std::string& key) {
+std::string module_name(const std::string& key) {
   return key.substr(key.rfind('.') == std::string::npos ? 0 : key.rfind('.') + 1);
 }
 
@@ -140,7 +140,7 @@ class Walk {
         if (const Node* inner = item.find(part)) tasks(*inner);
       }
       for (const Node::Entry& entry : item.entries())
-        module(item, {short_name(entry.key), &entry.value, entry.where});
+        module(item, {module_name(entry.key), &entry.value, entry.where});
     }
   }
 
