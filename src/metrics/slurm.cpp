@@ -267,7 +267,7 @@ int collect_slurm_scheduler(std::string_view text, Exposition& to) {
 
 void collect_slurm_version(std::string_view text, Exposition& to) {
   const auto words = words_of(text);
-  if (words.size() >= 2 && words[0] == "slurm")
+  if (words.size() >= 2 && words[0].starts_with("slurm"))
     put(to, "slurm_info", {{"version", std::string(words[1])}}, 1);
 }
 

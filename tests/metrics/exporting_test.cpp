@@ -362,7 +362,7 @@ class Everything : public Tree {
     labels.jobs["0"] = {"7"};
     collect_gpu(reading, labels, history, all_);
 
-    collect_slurm_version("slurm 22.05.8\n", all_);
+    collect_slurm_version("slurm-wlm 22.05.8\n", all_);  // as Debian names it
     collect_slurm_nodes(
         "NodeName=n CPUAlloc=1 CPUTot=2 RealMemory=3 AllocMem=1 State=IDLE+DRAIN "
         "Partitions=p CfgTRES=gres/gpu=2 AllocTRES=gres/gpu=1\n",

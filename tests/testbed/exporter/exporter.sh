@@ -2,7 +2,7 @@
 # muster-exporter for real: Prometheus scrapes it, over TLS and with a password, promtool takes what it tells, and a file that
 # hangs is named in Prometheus; and a thousand clients at once with slow ones among them.
 #
-#   exporter.sh Prometheus|Crowd BIN_DIR NVML_STUB SOURCE_DIR
+#   exporter.sh Prometheus|Crowd|Slurm BIN_DIR NVML_STUB SOURCE_DIR
 set -euo pipefail
 case=$1 bin=$2 stub=$3 source=$4
 for program in prometheus promtool openssl curl python3; do
@@ -17,7 +17,8 @@ cleanup() {
 }
 trap cleanup EXIT
 cd "$work"
-fail() { echo "$*"; tail -n 20 ./*.log; exit 1; }
+missing=''  # what told() looked for last
+fail() { echo "$* $missing"; tail -n 20 ./*.log; exit 1; }
 
 # until_true WHAT COMMAND…: tries it for two minutes.
 until_true() {
@@ -174,6 +175,37 @@ END
   wait "$pid" || code=$?
   [ "$code" = 0 ] || fail "SIGTERM: exit $code"
   echo 'a thousand were served'
+}
+
+# A real cluster of four nodes: one drained, a job that runs, one that waits.
+Slurm() {
+  local cluster=$source/tests/testbed/slurm/cluster.sh
+  "$cluster" check || exit $?
+  export MUSTER_TESTBED=/run/muster-exporter-$$
+  trap '"$source/tests/testbed/slurm/cluster.sh" down >/dev/null 2>&1; cleanup' EXIT
+  "$cluster" up >up.log 2>&1 || fail 'no cluster'
+  "$cluster" exec ctl scontrol update nodename=n3 state=drain reason=tried
+  "$cluster" exec ctl sbatch -D /tmp -o /dev/null -N 1 --wrap 'sleep 600' >job.log
+  "$cluster" exec ctl sbatch -D /tmp -o /dev/null -N 4 --wrap 'true' >>job.log
+  # shellcheck disable=SC2317 # through until_true
+  told() {
+    missing='of version, scheduler or accounts'
+    "$cluster" exec ctl "$bin/muster-exporter" --once --no-collector.efa --no-collector.gpu --no-collector.textfile >told.txt
+    local line
+    for line in 'slurm_nodes_total 4' 'slurm_nodes_drain 1' 'slurm_nodes_modifier{modifier="drain"} 1' 'slurm_jobs_total 2' 'slurm_jobs_running 1' \
+      'slurm_jobs_pending 1' 'muster_collector_success{collector="slurm"} 1' 'muster_collector_unreadable{collector="slurm"} 0'; do
+      grep -qxF "$line" told.txt || { missing=$line; return 1; }
+    done
+    grep -q '^slurm_scheduler_threads [1-9]' told.txt && grep -q '^slurm_info{version="[0-9]' told.txt &&
+      grep -q '^slurm_account_jobs_running{account="' told.txt
+  }
+  until_true 'what Slurm tells' told
+  awk '/^slurm_nodes_/ && !/_total|base_state|modifier/ { sum += $2 } /^slurm_nodes_base_state/ { base += $2 }
+       END { exit !(sum == 4 && base == 4) }' told.txt || fail 'the states do not add up to the nodes'
+  promtool check metrics <told.txt >lint 2>&1 || true
+  ! grep -i 'error while linting' lint || fail 'promtool could not read it'
+  "$cluster" down >/dev/null 2>&1
+  echo 'four nodes and two jobs were told'
 }
 
 "$case"
