@@ -8,6 +8,9 @@ import sys
 
 import cfnlint.api
 import yaml
+from cfnlint.config import ManualArgs
+
+REGION = "us-east-1"  # cfn-lint's own default; in others some types are not there
 
 # Rules of the language: cfn-lint has its own for each.
 SHARED = {"cfn-section", "cfn-key", "cfn-type", "cfn-property", "cfn-required", "cfn-reference", "cfn-attribute", "cfn-function",
@@ -24,7 +27,8 @@ def templates(folders):
 
 
 def peer(text):
-    return [str(match) for match in cfnlint.api.lint_all(text)]
+    """Errors and warnings; what it only informs about is no fault."""
+    return [str(match) for match in cfnlint.api.lint(text, config=ManualArgs(regions=[REGION])) if match.rule.id[0] in "EW"]
 
 
 def main():
@@ -38,7 +42,7 @@ def main():
     rows = yaml.safe_load(pathlib.Path("tests/lint/cloudformation_mutations.yaml").read_text())
     seen = missed = 0
     for row in rows:
-        if row["rule"] not in SHARED:
+        if row["rule"] not in SHARED or not row["file"].startswith("tests/lint/templates"):
             continue
         text = pathlib.Path(row["file"]).read_text().replace(row["find"], row["replace"], 1)
         if peer(text):
