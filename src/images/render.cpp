@@ -93,11 +93,11 @@ Result<std::vector<Assignment>> assign(const catalog::ImageManifest& image,
           "a row of facts/versions.yaml, or variables:"));
     }
   }
-  for (const auto& [name, value] : image.variables) {
+  for (const auto& own : image.variables) {
     if (std::none_of(variables.begin(), variables.end(),
-                     [&](const RoleVariable& variable) { return variable.name == name; })) {
+                     [&](const RoleVariable& variable) { return variable.name == own.first; })) {
       findings.push_back(error_at({image.file.string(), 1, 1}, "image-variable",
-                                  fmt::format("no role of the image takes {}", name)));
+                                  fmt::format("no role of the image takes {}", own.first)));
     }
   }
   if (!findings.empty()) return Failure(std::move(findings));

@@ -38,6 +38,7 @@ std::string Versions::gencode() const {
     capabilities.insert(std::stoi(digits));
   }
   std::vector<std::string> flags;
+  flags.reserve(capabilities.size());
   for (const int capability : capabilities)
     flags.push_back(fmt::format("-gencode=arch=compute_{0},code=sm_{0}", capability));
   return fmt::format("{}", fmt::join(flags, " "));
