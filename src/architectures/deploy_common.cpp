@@ -6,6 +6,19 @@
 
 namespace muster::architectures {
 
+bool ClusterWork::fail(Findings findings, ExitCode code) {
+  if (interrupted() && code != kExitInterrupted) {
+    findings = {
+        error_at({}, "interrupted",
+                 "interrupted; AWS goes on with what it was told: " + findings.front().message,
+                 "the same command goes on from there")};
+    code = kExitInterrupted;
+  }
+  report_.findings.insert(report_.findings.end(), findings.begin(), findings.end());
+  report_.code = code;
+  return false;
+}
+
 bool ClusterWork::has_inputs(const PlannedStack& stack) {
   for (const PlannedParameter& one : stack.parameters) {
     if (one.stack.empty() || outputs_.count(one.stack + "." + one.output) != 0) continue;
@@ -23,9 +36,9 @@ bool ClusterWork::take_foreign_outputs() {
   const auto stack = stacks_.find(existing->stack);
   if (!stack) return fail(stack.findings(), kExitUnverified);
   if (!*stack)
-    return fail({error_at(existing->where, "deploy-network",
-                          fmt::format("there is no stack {} in {}", existing->stack,
-                                      plan_.cluster.region))},
+    return fail(Findings{error_at(existing->where, "deploy-network",
+                                  fmt::format("there is no stack {} in {}", existing->stack,
+                                              plan_.cluster.region))},
                 kExitFailed);
   return take_outputs(**stack);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "architectures/cloudformation.h"
+#include "architectures/clusters.h"
 #include "architectures/deploy.h"
 #include "architectures/render.h"
 
@@ -23,14 +24,10 @@ class ClusterWork {
   }
 
  protected:
-  /// Takes the failure into the report. Always false.
-  bool fail(const Findings& findings, ExitCode code) {
-    report_.findings.insert(report_.findings.end(), findings.begin(), findings.end());
-    report_.code = code;
-    return false;
-  }
+  /// Takes the failure into the report. Always false. What fails because of an interrupt is one.
+  bool fail(Findings findings, ExitCode code);
   bool fail(const char* rule, std::string message, std::string hint, ExitCode code) {
-    return fail({error_at({}, rule, std::move(message), std::move(hint))}, code);
+    return fail(Findings{error_at({}, rule, std::move(message), std::move(hint))}, code);
   }
 
   bool is_ours(const DeployedStack& stack) const {
