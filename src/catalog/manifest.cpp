@@ -75,6 +75,8 @@ const std::vector<ManifestKind>& manifest_kinds() {
        check_machine_image},
       {"Models", "models.schema.json", "Muster models", facts::models_schema,
        facts_findings<facts::check_models>},
+      {"Nsight", "nsight.schema.json", "Muster rules of profiles", facts::nsight_schema,
+       facts_findings<facts::check_nsight>},
       {"PerformanceFloors", "floors.schema.json", "Muster performance floors",
        facts::performance_schema, facts_findings<facts::check_performance>},
       {"Registries", "registries.schema.json", "Muster registries", facts::registries_schema,

@@ -79,6 +79,7 @@ void add_status(CLI::App& root, Context& context);
 void add_logs(CLI::App& root, Context& context);
 void add_cancel(CLI::App& root, Context& context);
 void add_report(CLI::App& root, Context& context);
+void add_profile(CLI::App& root, Context& context);
 void add_lock(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
 void add_check(CLI::App& root, Context& context);

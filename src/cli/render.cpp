@@ -12,6 +12,7 @@
 #include "cli/case_page.h"
 #include "cli/context.h"
 #include "cli/engine_program.h"
+#include "cli/profile_options.h"
 #include "cli/render_files.h"
 #include "images/kept.h"
 #include "images/render.h"
@@ -27,6 +28,7 @@ namespace fs = std::filesystem;
 struct CaseRequest {
   std::string name, target = "local", profile;
   std::vector<std::string> settings;
+  ProfileOptions profile_options;
 };
 
 // What the case keeps beside its manifest; for native cases and the local target, which keep
@@ -37,7 +39,7 @@ Result<launch::Rendered> render_prepared(const Context& context, const launch::R
     return launch::dry_run(run, prepared);
   const auto known = facts::load_facts(context.files, context.project());
   if (!known) return known.error();
-  return launch::render_kept(prepared.resolved, run.target, *known);
+  return launch::render_kept(prepared.resolved, run.target, *known, run.profiling, prepared.nsight);
 }
 
 // Files that are kept name no registry: whoever submits them by hand has to.
@@ -70,6 +72,9 @@ void render_case(Context& context, const CaseRequest& request, const RenderWhere
     }
     run.overrides.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
   }
+  auto profiling = profiling_of(request.profile_options);
+  if (!profiling) return context.fail(profiling.findings(), kExitBadInput);
+  run.profiling = std::move(*profiling);
   const auto target = launch::parse_target(request.target);
   if (!target) return context.fail(target.findings(), kExitBadInput);
   run.target = *target;
@@ -211,6 +216,7 @@ void add_render(CLI::App& root, Context& context) {
                    "A value of the manifest, e.g. batch.steps=20; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  add_profile_options(*of_case, request->profile_options);
   add_render_where(of_case, where);
   of_case->footer(
       "Example:\n  muster render case training/native/llama --target slurm --profile smoke");

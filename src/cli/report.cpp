@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "cli/context.h"
 #include "metrics/runs.h"
+#include "runs/profile.h"
 #include "runs/report.h"
 #include "runs/run_store.h"
 #include "runs/run_view.h"
@@ -56,6 +57,24 @@ Result<void> write_metrics(Context& context, runs::RunStore& store, const std::s
   return context.files.write(context.directory / file, exposition.text());
 }
 
+/// Where the time went, when the run was profiled. False: refused, and why has been said.
+bool add_profiles(Context& context, runs::ReportRun& run) {
+  const auto folder = run.record.directory / runs::kProfileFolder;
+  if (!context.files.exists(folder)) return true;
+  const auto rules = facts::load_nsight(context.files, context.project());
+  runs::Profile profile;
+  const auto read = rules ? runs::read_profile_folder(context.files, folder, *rules, profile)
+                          : Result<void>(rules.error());
+  if (!read) {
+    context.fail(read.findings(), kExitBadInput);
+    return false;
+  }
+  run.profiles = runs::break_down(profile, *rules);
+  if (run.profiles.empty()) run.profiles.emplace_back();
+  for (const std::string& gap : profile.gaps) run.profiles.front().gaps.push_back(gap);
+  return true;
+}
+
 void report(Context& context, const ReportOptions& options) {
   if (!context.files.exists(context.runs_dir())) {
     // A project without runs has nothing to report on; a folder that somebody named is a mistake.
@@ -89,6 +108,7 @@ void report(Context& context, const ReportOptions& options) {
     if (!run) {
       return context.fail(run.findings(), kExitBadInput);
     }
+    if (!add_profiles(context, *run)) return;
     chosen.push_back(std::move(*run));
   }
   std::filesystem::path page = options.out;

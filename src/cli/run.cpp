@@ -12,6 +12,7 @@
 #include "cli/bench.h"
 #include "cli/context.h"
 #include "cli/engine_program.h"
+#include "cli/profile_options.h"
 #include "cli/run_view.h"
 #include "launch/run_case.h"
 
@@ -31,6 +32,7 @@ struct RunOptions {
   std::string resume;
   std::string venv;
   bool dry_run = false;
+  ProfileOptions profile_options;
 };
 
 /// `batch.steps=20`.
@@ -100,6 +102,9 @@ Result<launch::RunRequest> request_of(const RunOptions& options, const Context& 
   request.command = context.command_line;
   request.environment = context.environment;
   request.bench_judge = bench_judge_of(context);
+  auto profiling = profiling_of(options.profile_options);
+  if (!profiling) return profiling.error();
+  request.profiling = std::move(*profiling);
   return request;
 }
 
@@ -187,6 +192,7 @@ void add_run(CLI::App& root, Context& context) {
                   "Python environment for a case of another framework, instead of one made from "
                   "its requirements.txt")
       ->type_name("DIR");
+  add_profile_options(*sub, options->profile_options);
   sub->add_flag("--dry-run", options->dry_run,
                 "Print what would be submitted; needs nothing installed");
   sub->callback([options, &context] { run(*options, context); });

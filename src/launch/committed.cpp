@@ -5,6 +5,7 @@
 
 #include "base/document.h"
 #include "launch/dockerfile_blocks.h"
+#include "launch/process_wrapper.h"
 #include "launch/render_workload.h"
 #include "launch/workload.h"
 
@@ -61,9 +62,17 @@ void render_all_targets(const catalog::ResolvedCase& resolved, const facts::Fact
 }  // namespace
 
 Result<Rendered> render_kept(const catalog::ResolvedCase& resolved, Target target,
-                             const facts::Facts& known) {
-  const auto workload = plan_workload(resolved, target, known, "");
+                             const facts::Facts& known, const Profiling& profiling,
+                             const facts::Nsight& nsight) {
+  auto workload = plan_workload(resolved, target, known, "");
   if (!workload) return workload.error();
+  workload->wrapper = profiler_of(profiling, nsight, *workload);
+  if (!workload->wrapper.empty()) {
+    auto command = wrap_command(*workload, resolved, workload->command, workload->wrapper);
+    if (!command) return command.error();
+    workload->command = std::move(*command);
+    workload->node_folder = nsys_folder(profiling);
+  }
   return render_workload(*workload, resolved, target);
 }
 

@@ -10,13 +10,16 @@
 #include "base/result.h"
 #include "catalog/case.h"
 #include "facts/facts.h"
+#include "launch/profiling.h"
 #include "launch/render.h"
 
 namespace muster::launch {
 
-/// What the case starts on a target, without a run: as it is kept beside the manifest.
+/// What the case starts on a target, without a run: as it is kept beside the manifest; or, with
+/// `profiling`, how it is profiled by hand. `nsight` is needed for that alone.
 Result<Rendered> render_kept(const catalog::ResolvedCase& resolved, Target target,
-                             const facts::Facts& known);
+                             const facts::Facts& known, const Profiling& profiling = {},
+                             const facts::Nsight& nsight = {});
 
 /// Whether a case keeps files for a target: it declares it, and is not started from the machine
 /// that asks, as native cases and the local target are.

@@ -22,6 +22,10 @@ bool is_told(const ResolvedCase& resolved, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+void add_profiler(const ForeignPlace& place, Workload& workload) {
+  workload.wrapper.insert(workload.wrapper.end(), place.profiler.begin(), place.profiler.end());
+}
+
 }  // namespace
 
 bool is_foreign(const ResolvedCase& resolved) {
@@ -121,11 +125,12 @@ Result<Rendered> render_foreign_slurm(const Workload& workload, const ResolvedCa
 Result<Rendered> render_foreign(Workload workload, const ResolvedCase& resolved, Target target,
                                 const ForeignPlace& place, const Machine& machine) {
   if (target == Target::kKubernetes || target == Target::kHyperpodEks)
-    return render_foreign_kubernetes(std::move(workload), resolved, target);
+    return render_foreign_kubernetes(std::move(workload), resolved, target, place);
   if (target == Target::kBatch) return render_foreign_batch(std::move(workload), resolved, place);
   // The processes share the run's directory.
   const std::string wrapper = (place.run_directory / "rendered/process.sh").string();
   workload.wrapper = {{wrapper, false}};
+  add_profiler(place, workload);
   auto command = wrap_command(workload, resolved, workload.command, workload.wrapper);
   if (!command) return command.error();
   workload.command = std::move(*command);
@@ -134,7 +139,7 @@ Result<Rendered> render_foreign(Workload workload, const ResolvedCase& resolved,
 }
 
 Result<Rendered> render_foreign_kubernetes(Workload workload, const ResolvedCase& resolved,
-                                           Target target) {
+                                           Target target, const ForeignPlace& place) {
   const std::string script = console_script(resolved);
   const auto set = [&](const std::string& name, const std::string& value) {
     std::erase_if(workload.environment, [&](const auto& one) { return one.first == name; });
@@ -146,6 +151,7 @@ Result<Rendered> render_foreign_kubernetes(Workload workload, const ResolvedCase
   // Ray's operator puts what it submits through a shell that knows nothing of quotes.
   const bool by_operator = site.object.starts_with("Ray");
   workload.wrapper = console_wrapper(script, by_operator);
+  add_profiler(place, workload);
   if (by_operator) {
     set("MUSTER_PROCESS", script);
   } else {
@@ -168,6 +174,7 @@ Result<Rendered> render_foreign_batch(Workload workload, const ResolvedCase& res
                 [](const auto& variable) { return variable.first == "PYTHONUNBUFFERED"; });
   workload.environment.emplace_back("PYTHONUNBUFFERED", "1");
   workload.wrapper = console_wrapper(console_script(resolved), false);
+  add_profiler(place, workload);
   auto command = wrap_command(workload, resolved, workload.command, workload.wrapper);
   if (!command) return command.error();
   workload.command = std::move(*command);

@@ -26,6 +26,7 @@ struct ForeignPlace {
   std::filesystem::path venv;           ///< absolute; empty: the system's Python
   std::filesystem::path data;           ///< of a data set that the facts know; else empty
   std::string job_queue;                ///< of Batch; empty: the manifest's
+  std::vector<Word> profiler;           ///< goes before each program; may be empty
 };
 
 /// What a run of the case starts on `target`, each process with its wrapper. Error: what the
@@ -37,7 +38,7 @@ Result<Rendered> render_foreign(Workload workload, const catalog::ResolvedCase& 
 /// its rank before each line. The command makes them; what stands in it before `create` says which
 /// cluster.
 Result<Rendered> render_foreign_kubernetes(Workload workload, const catalog::ResolvedCase& resolved,
-                                           Target target);
+                                           Target target, const ForeignPlace& place);
 
 /// The job definition of the case as one run registers it: every process writes to its node's
 /// stream, with its rank before each line.

@@ -34,6 +34,7 @@ struct Job {
 
   /// One rank's program with its arguments. Absolute, since a node's directory may differ.
   std::vector<std::string> program;
+  std::vector<std::string> profiler;  ///< words that go before it; may be empty
 
   /// Environment of every rank, on top of what the target sets; ordered. Never a secret.
   std::vector<std::pair<std::string, std::string>> environment;

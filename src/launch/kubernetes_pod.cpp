@@ -277,6 +277,13 @@ KubeMap container_of(const KubeSite& site, const KubePart& part) {
   if (part.resources.shm) mount("shm", "/dev/shm");
   for (const catalog::Mount& entry : workload.mounts) mount(entry.name, entry.path);
   if (is_scratch_used(site)) mount("scratch", workload.scratch);
+  if (!workload.node_folder.empty()) {
+    mounts.push_back(KubeMap()
+                         .set("name", "node-folder")
+                         .set("mountPath", workload.node_folder)
+                         .set("readOnly", true)
+                         .take());
+  }
   container.maybe("volumeMounts", kube_list(std::move(mounts)));
   return container;
 }
@@ -298,6 +305,11 @@ Node pod_volumes(const KubeSite& site, const KubePart& part) {
     KubeMap path;
     path.set("path", site.hyperpod ? kHyperpodDisk : kEksDisk).set("type", "DirectoryOrCreate");
     volumes.push_back(KubeMap().set("name", "scratch").set("hostPath", path).take());
+  }
+  if (!site.workload.node_folder.empty()) {
+    KubeMap path;
+    path.set("path", site.workload.node_folder).set("type", "Directory");
+    volumes.push_back(KubeMap().set("name", "node-folder").set("hostPath", path).take());
   }
   return kube_list(std::move(volumes));
 }

@@ -5,8 +5,10 @@
 #include "launch/dataset.h"
 #include "launch/foreign.h"
 #include "launch/key_use.h"
+#include "launch/shell.h"
 #include "launch/variables.h"
 #include "launch/workload.h"
+#include "runs/profile.h"
 #include "runs/run_store.h"
 
 namespace muster::launch {
@@ -50,6 +52,31 @@ std::optional<Refusal> find_data(Prepared& prepared) {
   return std::nullopt;
 }
 
+std::optional<Refusal> prepare_profiling(const RunRequest& request, const Seams& seams,
+                                         Prepared& prepared) {
+  if (request.profiling.tool == Profiling::Tool::kNone) return std::nullopt;
+  Findings findings = check_profiling(request.profiling, prepared.resolved, request.target);
+  if (has_errors(findings)) return Refusal{std::move(findings), kExitBadInput};
+  auto known = facts::load_nsight(seams.files, request.project);
+  if (!known) return Refusal{known.findings(), kExitBadInput};
+  prepared.nsight = std::move(*known);
+  return std::nullopt;
+}
+
+/// What a native job does besides, to be profiled.
+void profile_job(const RunRequest& request, const Prepared& prepared, Job& job) {
+  const std::string folder = (job.run_directory / runs::kProfileFolder).string();
+  if (request.profiling.tool == Profiling::Tool::kNative) {
+    job.program.insert(job.program.end(), {"--trace", folder});
+    if (!request.profiling.steps.empty())
+      job.program.insert(job.program.end(), {"--trace-steps", request.profiling.steps});
+  } else if (request.profiling.tool == Profiling::Tool::kNsys) {
+    for (const Word& word : nsys_words(request.profiling, prepared.nsight, shell_quote(folder),
+                                       object_name_of(job.case_name), false))
+      job.profiler.push_back(word.text);
+  }
+}
+
 Result<Plan> plan_foreign(const RunRequest& request, const Prepared& prepared,
                           const std::string& id, const fs::path& directory) {
   if (!prepared.resolved.values.steps.empty()) {
@@ -71,6 +98,8 @@ Result<Plan> plan_foreign(const RunRequest& request, const Prepared& prepared,
                       prepared.machine.cores};
   auto workload = plan_workload(prepared.resolved, request.target, prepared.known, id, ground);
   if (!workload) return workload.error();
+  place.profiler = profiler_of(request.profiling, prepared.nsight, *workload);
+  workload->node_folder = nsys_folder(request.profiling);
   Plan plan;
   // Containers read secrets from where the target keeps them; what their images' names leave open
   // the submitter says.
@@ -116,6 +145,10 @@ std::optional<Prepared> prepare(const RunRequest& request, const Seams& seams, R
     return std::nullopt;
   }
   prepared.known = std::move(*known);
+  if (auto refused = prepare_profiling(request, seams, prepared)) {
+    error = std::move(*refused);
+    return std::nullopt;
+  }
   const bool foreign = is_foreign(prepared.resolved);
   if (foreign && !shares_files(request.target)) return prepared;  // an image has what it needs
   if (auto refused = find_data(prepared)) {
@@ -138,7 +171,9 @@ Result<Job> job_of(const RunRequest& request, const Prepared& prepared, const st
   place.caller = request.caller;
   place.trainer = request.trainer.empty() ? "muster-train" : request.trainer.string();
   if (prepared.dataset) place.data = dataset_path(request.project, *prepared.dataset);
-  return plan_job(prepared.resolved, place, request.target, prepared.machine, prepared.known);
+  auto job = plan_job(prepared.resolved, place, request.target, prepared.machine, prepared.known);
+  if (job) profile_job(request, prepared, *job);
+  return job;
 }
 
 Result<Job> draft(const RunRequest& request, const Prepared& prepared) {

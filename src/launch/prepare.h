@@ -19,6 +19,7 @@
 #include "catalog/case.h"
 #include "facts/datasets.h"
 #include "launch/plan.h"
+#include "launch/profiling.h"
 #include "launch/python_environment.h"
 #include "launch/render.h"
 
@@ -52,7 +53,8 @@ struct RunRequest {
   double comm_timeout = 0;  ///< seconds, where the case does not say; 0: the catalog's default
   std::vector<std::string> command;                ///< muster's own argv, for the record
   std::map<std::string, std::string> environment;  ///< this process's
-  BenchJudge bench_judge;                          ///< of cases of kind bench
+  Profiling profiling;
+  BenchJudge bench_judge;  ///< of cases of kind bench
 };
 
 struct Seams {
@@ -74,6 +76,7 @@ struct Prepared {
   Machine machine;
   facts::Facts known;
   PythonEnvironment python;  ///< of foreign cases
+  facts::Nsight nsight;      ///< when nsys is asked for
 };
 
 /// What a run starts, whoever starts its processes.

@@ -90,6 +90,10 @@ Result<std::vector<Word>> wrap_command(const Workload& workload, const ResolvedC
   return words;
 }
 
+std::string process_identity() {
+  return kWho;
+}
+
 RenderedFile process_script(const std::filesystem::path& run_directory) {
   std::string text =
       "#!/bin/bash\n"

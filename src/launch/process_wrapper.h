@@ -21,6 +21,9 @@ Result<std::vector<Word>> wrap_command(const Workload& workload,
                                        const catalog::ResolvedCase& resolved,
                                        std::vector<Word> command, const std::vector<Word>& wrapper);
 
+/// Lines of bash that set rank, world, local and last of a process, whatever has started it.
+std::string process_identity();
+
 /// rendered/process.sh, for processes that share the run's directory: a log for each. It hands
 /// signals on and ends with the program's code.
 RenderedFile process_script(const std::filesystem::path& run_directory);

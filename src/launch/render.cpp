@@ -57,7 +57,9 @@ RenderedFile rank_script(const Job& job, const Machine& machine, Target target) 
   text += "rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${SLURM_PROCID:-0}}}\n";
   text +=
       "exec >>" + shell_quote((job.run_directory / "logs").string()) + "/\"rank-$rank.log\" 2>&1\n";
-  text += "exec " + command_lines(job.program) + "\n";
+  std::vector<std::string> words = job.profiler;
+  words.insert(words.end(), job.program.begin(), job.program.end());
+  text += "exec " + command_lines(words) + "\n";
   return {"rendered/rank.sh", std::move(text), true};
 }
 

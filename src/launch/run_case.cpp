@@ -70,8 +70,24 @@ Findings missing_on_this_machine(const RunRequest& request, const Prepared& prep
   return missing;
 }
 
+/// On other targets only the nodes know; there a rank says so before its program starts.
+std::optional<Refusal> missing_profiler(const RunRequest& request, const Seams& seams) {
+  if (request.profiling.tool != Profiling::Tool::kNsys || request.target != Target::kLocal)
+    return std::nullopt;
+  const std::string& nsys = request.profiling.nsys;
+  const bool there =
+      nsys.starts_with("/") ? seams.files.exists(nsys) : seams.processes.find(nsys).has_value();
+  if (there) return std::nullopt;
+  return Refusal{
+      {error_at({}, "run-program", fmt::format("the profiler {} is missing", nsys),
+                "install Nsight Systems, or --profile-nsys PATH; --profile-with native needs "
+                "nothing")},
+      kExitUnverified};
+}
+
 std::optional<Refusal> missing_parts(const RunRequest& request, const Prepared& prepared,
                                      const Plan& plan, const Seams& seams) {
+  if (auto refused = missing_profiler(request, seams)) return refused;
   Findings missing;
   if (is_foreign(prepared.resolved)) {
     missing = missing_on_this_machine(request, prepared, plan, seams);

@@ -294,6 +294,8 @@ class SlurmScript {
       if (!taken) all.push_back(mount.path + ":" + mount.path);
     }
     if (!workload_.scratch.empty()) all.push_back(workload_.scratch + ":" + workload_.scratch);
+    if (!workload_.node_folder.empty())
+      all.push_back(workload_.node_folder + ":" + workload_.node_folder + ":ro");
     const bool shared = std::any_of(all.begin(), all.end(), [&](const std::string& mount) {
       const std::string inside = mount.substr(mount.find(':') + 1);
       return !workload_.run_directory.shell &&

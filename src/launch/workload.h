@@ -76,6 +76,7 @@ struct Workload {
   /// What a run puts before the program of each process (process_wrapper.h). `command` has it
   /// already; for objects that make another command of the case.
   std::vector<Word> wrapper;
+  std::string node_folder;  ///< of the node, seen at the same place in the container; may be empty
   std::string workdir;
   /// Where the run keeps what it writes: what ${run.dir} stands for in the manifest, and what the
   /// processes read as MUSTER_RUN_DIR. Shell where only the job knows it.

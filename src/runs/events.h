@@ -21,6 +21,8 @@
 //   eval        step, loss, tokens
 //   checkpoint  step, path, hash, bytes, seconds
 //   reload      step, path, hash, saved_hash      the checkpoint read back
+//   trace       steps (whole ones that the trace holds), file (none without steps), problem (why it
+//   could not be written)
 //   error       kind (timeout|comm|nonfinite|io|data|config), message, operation, missing [{rank,
 //   host}], waiting [ranks] end         step, reason (complete|interrupted|error), parameter_hash,
 //   peak_memory, seconds, start_to_first_step_seconds

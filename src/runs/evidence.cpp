@@ -186,6 +186,9 @@ Result<std::vector<std::string>> scrub(const fs::path& run, const Redactor& reda
     if (file.starts_with("out/") || file == DirectoryLock::kFileName) {
       continue;
     }
+    if (file.ends_with(".nsys-rep") || file.ends_with(".sqlite")) {
+      continue;  // no texts, of any size
+    }
     auto text = real_file_system().read(run / file);
     if (!text) {
       return text.error();

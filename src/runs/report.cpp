@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "runs/report_assets.h"
 #include "runs/report_bench.h"
+#include "runs/report_profile.h"
 #include "runs/report_series.h"
 #include "runs/report_serving.h"
 
@@ -279,6 +280,7 @@ std::string run_section(const ReportRun& run, const Series& series) {
     out += "<h3>Figures</h3>" + tiles(series) + charts_section(series.charts);
     out += "<h3>Ranks</h3>" + ranks_section(series);
   }
+  if (!run.profiles.empty()) out += "<h3>Profile</h3>" + profile_section(run.profiles);
   out += "<h3>Environment</h3>" + environment_section(run);
   out += "<h3>Files</h3>" + files_section(run);
   return out + "</section>\n";

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/verdict.h"
+#include "runs/breakdown.h"
 #include "runs/evidence.h"
 #include "runs/judge.h"
 #include "runs/run_record.h"
@@ -23,7 +24,8 @@ struct ReportRun {
   Verdict verdict;  ///< as verdict.json holds it; empty: not judged yet
   std::vector<RankEvents> ranks;
   nlohmann::json versions, topology, environment;
-  nlohmann::json bench;  ///< of a benchmark: records, references, pairs (bench.json)
+  nlohmann::json bench;             ///< of a benchmark: records, references, pairs (bench.json)
+  std::vector<Breakdown> profiles;  ///< where the time went; from whoever has the rules
   std::string manifest;
   std::vector<Checksum> files;  ///< as checksums.sha256 lists them
 };

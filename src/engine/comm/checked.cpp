@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/comm/watched.h"
+
 namespace muster::comm {
 namespace {
 
@@ -35,12 +37,30 @@ std::string type_name(c10::ScalarType type) {
   }
 }
 
+std::int64_t bytes_of(const torch::Tensor& tensor) {
+  return tensor.defined() ? tensor.numel() * static_cast<std::int64_t>(tensor.element_size()) : 0;
+}
+
 std::string describe(const char* name, std::uint64_t number, const torch::Tensor& tensor) {
   return fmt::format("{} #{} of {} {}", name, number, tensor.numel(),
                      type_name(tensor.scalar_type()));
 }
 
 }  // namespace
+
+template <typename Start>
+Handle CheckedCommunicator::watched(Operation operation, Start&& start) {
+  if (!options_.observer || !options_.observer->looks()) return start(std::move(operation));
+  Observer::Seen seen{operation.name.substr(0, operation.name.find(' ')),
+                      options_.group,
+                      operation.number,
+                      operation.bytes,
+                      std::chrono::steady_clock::now(),
+                      {}};
+  Handle work = start(std::move(operation));
+  if (!work) return work;
+  return std::make_shared<WatchedWork>(options_.observer, std::move(seen), std::move(work));
+}
 
 void CheckedCommunicator::check(const char* operation, const torch::Tensor& tensor) const {
   require(tensor.defined(), fmt::format("{}: a tensor is undefined", operation));
@@ -68,19 +88,21 @@ Operation CheckedCommunicator::collective(const char* name, const torch::Tensor&
   const auto tag = static_cast<int>(operations_ % kCollectiveTags);
   return {tensor.defined() ? describe(name, operations_, tensor)
                            : fmt::format("{} #{}", name, operations_),
-          operations_, tag};
+          operations_, tag, bytes_of(tensor)};
 }
 
 Operation CheckedCommunicator::message(const char* name, const torch::Tensor& tensor, int peer,
                                        int tag) const {
   return {fmt::format(fmt::runtime(name), tensor.numel(), type_name(tensor.scalar_type()), peer), 0,
-          kCollectiveTags + tag};
+          kCollectiveTags + tag, bytes_of(tensor)};
 }
 
 Handle CheckedCommunicator::all_reduce(torch::Tensor data, Reduction how) {
   if (!options_.deterministic && how.scale == 1.0 && !how.accumulate) {
     check_reduction("all_reduce", data, data, how);
-    if (Handle handle = start_native_all_reduce(collective("all_reduce", data), data, how.op))
+    if (Handle handle = watched(collective("all_reduce", data), [&](Operation operation) {
+          return start_native_all_reduce(std::move(operation), data, how.op);
+        }))
       return handle;
   }
   return all_reduce(data, data, how);
@@ -91,7 +113,9 @@ Handle CheckedCommunicator::all_reduce(torch::Tensor out, torch::Tensor in, Redu
   require(!how.accumulate, "all_reduce does not accumulate: what the ranks hold may differ");
   require(out.numel() == in.numel(),
           fmt::format("all_reduce: out has {} elements, in has {}", out.numel(), in.numel()));
-  return start_all_reduce(collective("all_reduce", in), out, in, how);
+  return watched(collective("all_reduce", in), [&](Operation operation) {
+    return start_all_reduce(std::move(operation), out, in, how);
+  });
 }
 
 Handle CheckedCommunicator::reduce_scatter(torch::Tensor out, torch::Tensor in, Reduction how) {
@@ -99,7 +123,9 @@ Handle CheckedCommunicator::reduce_scatter(torch::Tensor out, torch::Tensor in, 
   require(in.numel() == out.numel() * place_.size,
           fmt::format("reduce_scatter: in has {} elements, out {}: in must be {} times as long",
                       in.numel(), out.numel(), place_.size));
-  return start_reduce_scatter(collective("reduce_scatter", in), out, in, how);
+  return watched(collective("reduce_scatter", in), [&](Operation operation) {
+    return start_reduce_scatter(std::move(operation), out, in, how);
+  });
 }
 
 Handle CheckedCommunicator::all_gather(torch::Tensor out, torch::Tensor in) {
@@ -109,7 +135,9 @@ Handle CheckedCommunicator::all_gather(torch::Tensor out, torch::Tensor in) {
   require(out.numel() == in.numel() * place_.size,
           fmt::format("all_gather: out has {} elements, in {}: out must be {} times as long",
                       out.numel(), in.numel(), place_.size));
-  return start_all_gather(collective("all_gather", out), out, in);
+  return watched(collective("all_gather", out), [&](Operation operation) {
+    return start_all_gather(std::move(operation), out, in);
+  });
 }
 
 Handle CheckedCommunicator::all_to_all(torch::Tensor out, torch::Tensor in,
@@ -140,13 +168,17 @@ Handle CheckedCommunicator::all_to_all(torch::Tensor out, torch::Tensor in,
   const auto own = static_cast<std::size_t>(place_.rank);
   require(out_counts[own] == in_counts[own],
           "all_to_all: what this rank sends itself is not what it expects");
-  return start_all_to_all(collective("all_to_all", in), out, in, out_counts, in_counts);
+  return watched(collective("all_to_all", in), [&](Operation operation) {
+    return start_all_to_all(std::move(operation), out, in, out_counts, in_counts);
+  });
 }
 
 Handle CheckedCommunicator::broadcast(torch::Tensor data, int root) {
   check("broadcast", data);
   require(root >= 0 && root < place_.size, fmt::format("broadcast: there is no rank {}", root));
-  return start_broadcast(collective("broadcast", data), data, root);
+  return watched(collective("broadcast", data), [&](Operation operation) {
+    return start_broadcast(std::move(operation), data, root);
+  });
 }
 
 Handle CheckedCommunicator::send(torch::Tensor data, int peer, int tag) {
@@ -155,7 +187,8 @@ Handle CheckedCommunicator::send(torch::Tensor data, int peer, int tag) {
           fmt::format("send: rank {} is no peer", peer));
   require(tag >= 0 && tag < kCollectiveTags,
           fmt::format("send: tag {} is not in 0..{}", tag, kCollectiveTags - 1));
-  return start_send(message("send of {} {} to rank {}", data, peer, tag), data, peer);
+  return watched(message("send of {} {} to rank {}", data, peer, tag),
+                 [&](Operation operation) { return start_send(std::move(operation), data, peer); });
 }
 
 Handle CheckedCommunicator::recv(torch::Tensor data, int peer, int tag) {
@@ -164,11 +197,13 @@ Handle CheckedCommunicator::recv(torch::Tensor data, int peer, int tag) {
           fmt::format("recv: rank {} is no peer", peer));
   require(tag >= 0 && tag < kCollectiveTags,
           fmt::format("recv: tag {} is not in 0..{}", tag, kCollectiveTags - 1));
-  return start_recv(message("recv of {} {} from rank {}", data, peer, tag), data, peer);
+  return watched(message("recv of {} {} from rank {}", data, peer, tag),
+                 [&](Operation operation) { return start_recv(std::move(operation), data, peer); });
 }
 
 Handle CheckedCommunicator::barrier() {
-  return start_barrier(collective("barrier", {}));
+  return watched(collective("barrier", {}),
+                 [&](Operation operation) { return start_barrier(std::move(operation)); });
 }
 
 double CheckedCommunicator::take_wait_seconds() {
@@ -214,6 +249,12 @@ std::vector<Member> CheckedCommunicator::members_of_colour(int colour) {
       chosen.push_back(members_[static_cast<std::size_t>(rank)]);
   }
   return chosen;
+}
+
+Options CheckedCommunicator::options_of_split(int colour) const {
+  Options options = options_;
+  options.group += fmt::format("/{}.{}", operations_, colour);
+  return options;
 }
 
 Timeout CheckedCommunicator::timeout(const Operation& operation,

@@ -18,6 +18,7 @@ struct Operation {
   std::uint64_t number =
       0;        ///< counts the collectives of this communicator from 1; 0: a send or receive
   int tag = 0;  ///< for its transfers, unlike that of operations near it
+  std::int64_t bytes = 0;  ///< of this rank's larger side
 };
 
 class CheckedCommunicator : public Communicator {
@@ -69,6 +70,8 @@ class CheckedCommunicator : public Communicator {
   /// Members of a split: those of this communicator that have the colour, in order, with their
   /// ranks here. Collective.
   std::vector<Member> members_of_colour(int colour);
+  /// The options of a split, right after members_of_colour(): its group has a name of its own.
+  Options options_of_split(int colour) const;
   /// The members in question: `heard[r]` says that rank r was heard to wait.
   Timeout timeout(const Operation& operation, const std::vector<bool>& heard) const;
 
@@ -81,6 +84,9 @@ class CheckedCommunicator : public Communicator {
  private:
   Operation collective(const char* name, const torch::Tensor& tensor);
   Operation message(const char* name, const torch::Tensor& tensor, int peer, int tag) const;
+  /// Starts an operation, with the observer looking on.
+  template <typename Start>
+  Handle watched(Operation operation, Start&& start);
   void check(const char* operation, const torch::Tensor& tensor) const;
   void check_reduction(const char* operation, const torch::Tensor& out, const torch::Tensor& in,
                        const Reduction& how) const;

@@ -4,11 +4,14 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <torch/types.h>
+
+#include "engine/comm/observer.h"
 
 namespace muster::comm {
 
@@ -64,6 +67,10 @@ class Work {
   virtual bool test() = 0;
   /// Returns when done. Throws Timeout after the communicator's time limit.
   virtual void wait() = 0;
+  /// When it was done, where the transport notes that; else whoever waited for it knows best.
+  virtual std::optional<std::chrono::steady_clock::time_point> done_at() const {
+    return std::nullopt;
+  }
 };
 
 using Handle = std::shared_ptr<Work>;
@@ -76,6 +83,9 @@ struct Options {
   /// Reductions summed in rank order, so that a repeated run gives the same bits. Otherwise
   /// all_reduce is the transport's.
   bool deterministic = true;
+  /// Told of every operation; null: nobody is.
+  std::shared_ptr<Observer> observer;
+  std::string group = "world";  ///< this communicator, for the observer
 };
 
 /// Tensors are contiguous, on the device of the transport, of type float32, bfloat16, float64,

@@ -32,6 +32,7 @@ struct Job {
   std::vector<c10::intrusive_ptr<c10d::Work>> posted;  // of a single message
   bool done = false;
   std::exception_ptr failure;
+  Clock::time_point done_at = {};
 };
 
 using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
@@ -109,6 +110,7 @@ void Engine::run(Queue& queue) {
     job->plan = {};
     job->native = {};
     job->failure = failure;
+    job->done_at = Clock::now();
     job->done = true;
     changed.notify_all();
   }
@@ -122,6 +124,8 @@ class GlooWork : public Work {
       : owner_(std::move(owner)), job_(std::move(job)) {}
   bool test() override;
   void wait() override;
+  // Asked once it is done: then nobody writes it any more.
+  std::optional<Clock::time_point> done_at() const override { return job_->done_at; }
 
  private:
   std::shared_ptr<GlooCommunicator> owner_;
@@ -223,7 +227,8 @@ std::shared_ptr<Communicator> GlooCommunicator::split(int colour) {
   const Place part = renumber(members, rank());
   const Store store =
       c10::make_intrusive<c10d::PrefixStore>(fmt::format("split{}/{}", splits_++, colour), store_);
-  auto communicator = std::make_shared<GlooCommunicator>(store, part, options_, address_);
+  auto communicator =
+      std::make_shared<GlooCommunicator>(store, part, options_of_split(colour), address_);
   communicator->set_members(std::move(members));
   return communicator;
 }

@@ -27,6 +27,7 @@ class MpiWork : public Work {
       : owner_(std::move(owner)), operation_(std::move(operation)), state_(std::move(state)) {}
   bool test() override;
   void wait() override;
+  std::optional<Clock::time_point> done_at() const override { return state_->done_at(); }
 
  private:
   std::shared_ptr<MpiCommunicator> owner_;
@@ -113,7 +114,7 @@ std::shared_ptr<Communicator> MpiCommunicator::split(int colour) {
   const std::lock_guard lock(session_->mutex);
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(data_, colour, rank(), &part), "MPI_Comm_split");
-  auto communicator = make(session_, part, options_);
+  auto communicator = make(session_, part, options_of_split(colour));
   renumber(members, rank());
   communicator->set_members(std::move(members));
   return communicator;

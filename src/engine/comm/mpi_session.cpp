@@ -60,6 +60,7 @@ void MpiOperation::advance() {
     post();
     if (finished_ == plan_.stages.size()) {
       done_ = true;
+      done_at_ = std::chrono::steady_clock::now();
       plan_.tensors.clear();
       return;
     }

@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <mpi.h>
@@ -25,6 +26,8 @@ class MpiOperation {
   MpiOperation(MPI_Request request, std::vector<torch::Tensor> tensors, std::string name);
 
   bool done() const { return done_; }
+  /// When that was seen.
+  std::optional<std::chrono::steady_clock::time_point> done_at() const { return done_at_; }
   /// Posts, tests and finishes what can be; throws Error when a transfer failed.
   void advance();
 
@@ -39,6 +42,7 @@ class MpiOperation {
   std::size_t posted_ = 0;                          // stages
   std::vector<std::vector<MPI_Request>> requests_;  // of each stage
   bool done_ = false;
+  std::optional<std::chrono::steady_clock::time_point> done_at_;
 };
 
 /// Calls to MPI are made under its mutex: MPI is asked for serialised threads only.

@@ -71,7 +71,8 @@ class NcclCommunicator : public CheckedCommunicator,
     const Place part = renumber(members, rank());
     const Store store = c10::make_intrusive<c10d::PrefixStore>(
         fmt::format("split{}/{}", splits_++, colour), store_);
-    auto communicator = std::make_shared<NcclCommunicator>(store, part, options_, device_);
+    auto communicator =
+        std::make_shared<NcclCommunicator>(store, part, options_of_split(colour), device_);
     communicator->set_members(std::move(members));
     return communicator;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <set>
 
 #include "engine/train/faults.h"
@@ -106,6 +107,11 @@ void add_run_options(CLI::App& command, Settings& settings) {
   command.add_option("--device", settings.device, "cpu or cuda")->capture_default_str();
   command.add_flag("--measure-peak", settings.measure_peak,
                    "Measure the node's matrix-product peak first, for MFU");
+  command.add_option("--trace", settings.trace,
+                     "Directory: each rank writes what it did when to rank-NNNNN.trace.json, in "
+                     "Chrome's trace event format");
+  command.add_option("--trace-steps", settings.trace_steps, "Steps that are traced: FIRST:LAST")
+      ->capture_default_str();
   command.add_option("--inject-fault", settings.faults, kFaultHelp);
 }
 
@@ -116,6 +122,19 @@ void add_options(CLI::App& command, Settings& settings) {
   add_batch_options(command, settings);
   add_optimizer_options(command, settings);
   add_run_options(command, settings);
+}
+
+Result<StepRange> parse_step_range(const std::string& text) {
+  StepRange range;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, range.first);
+  if (first.ec == std::errc() && first.ptr != end && *first.ptr == ':') {
+    const auto last = std::from_chars(first.ptr + 1, end, range.last);
+    if (last.ec == std::errc() && last.ptr == end && range.first >= 1 && range.last >= range.first)
+      return range;
+  }
+  return failure("option", fmt::format("--trace-steps: \"{}\" is no range of steps", text),
+                 "FIRST:LAST, counted from 1, e.g. 2:11");
 }
 
 Findings check(const Settings& settings) {
@@ -163,6 +182,8 @@ Findings check(const Settings& settings) {
   if (settings.strategy == "hybrid" && settings.shard_size < 1)
     wrong("--shard-size", "hybrid needs it",
           "the number of ranks that share one copy of the parameters");
+  if (auto range = parse_step_range(settings.trace_steps); !range)
+    findings.insert(findings.end(), range.findings().begin(), range.findings().end());
   for (const std::string& fault : settings.faults) {
     if (auto parsed = parse_fault(fault); !parsed)
       findings.insert(findings.end(), parsed.findings().begin(), parsed.findings().end());

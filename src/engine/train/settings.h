@@ -14,6 +14,12 @@ class App;
 
 namespace muster::train {
 
+/// "3:12": the steps from the third to the twelfth.
+struct StepRange {
+  std::int64_t first = 1, last = 1;
+};
+Result<StepRange> parse_step_range(const std::string& text);
+
 struct Settings {
   std::string model = "tiny";
   std::filesystem::path data;
@@ -53,6 +59,9 @@ struct Settings {
   std::string transport = "auto";
   std::string device = "cpu";
   bool measure_peak = false;
+
+  std::filesystem::path trace;       ///< empty: none is written
+  std::string trace_steps = "2:11";  ///< the first step also warms up
 
   std::vector<std::string> faults;
 };

@@ -8,6 +8,7 @@
 #include "base/verdict.h"
 #include "engine/train/device.h"
 #include "engine/train/process_info.h"
+#include "engine/train/step_trace.h"
 #include "engine/train/trainer.h"
 
 namespace muster::train {
@@ -39,14 +40,14 @@ json missing_of(const std::vector<comm::Member>& members) {
 
 // Trains, and turns what the transport throws into the record and the end of the whole job.
 int train_on(const Settings& settings, const std::shared_ptr<comm::Communicator>& comm,
-             runs::EventWriter& events) {
+             runs::EventWriter& events, const std::shared_ptr<StepTrace>& trace) {
   const comm::Member me = comm->members()[static_cast<std::size_t>(comm->rank())];
   const auto complain = [&](const std::string& message) {
     std::fprintf(stderr, "error: rank %d on %s: %s\n", me.rank, me.host.c_str(), message.c_str());
   };
   int failed = kExitInternal;
   try {
-    Trainer trainer(settings, comm, events);
+    Trainer trainer(settings, comm, events, trace);
     const int code = trainer.run();
     comm->barrier()->wait();  // a launcher ends the others when the first leaves with an error
     return code;
@@ -68,6 +69,7 @@ int train_on(const Settings& settings, const std::shared_ptr<comm::Communicator>
         {{"event", "error"}, {"kind", "internal"}, {"message", error.what()}, {"operation", ""}});
     complain(error.what());
   }
+  if (trace) trace->finish();
   comm->abort(failed);
   return failed;
 }
@@ -91,6 +93,10 @@ int run_training(const Settings& settings) {
   options.time_limit =
       std::chrono::milliseconds(static_cast<std::int64_t>(settings.comm_timeout * 1000));
   options.deterministic = settings.deterministic;
+  std::shared_ptr<StepTrace> trace;
+  if (!settings.trace.empty())
+    trace = std::make_shared<StepTrace>(settings.trace, *parse_step_range(settings.trace_steps));
+  options.observer = trace;
   std::shared_ptr<comm::Communicator> comm;
   try {
     comm = comm::connect(transport_of(settings.transport), options, *device);
@@ -101,7 +107,7 @@ int run_training(const Settings& settings) {
   runs::EventWriter events(settings.metrics.empty()
                                ? std::string()
                                : runs::metrics_file(settings.metrics.string(), comm->rank()));
-  return train_on(settings, comm, events);
+  return train_on(settings, comm, events, trace);
 }
 
 }  // namespace muster::train

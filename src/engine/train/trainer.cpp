@@ -22,10 +22,11 @@ namespace muster::train {
 using nlohmann::json;
 
 Trainer::Trainer(Settings settings, std::shared_ptr<comm::Communicator> comm,
-                 runs::EventWriter& events)
+                 runs::EventWriter& events, std::shared_ptr<StepTrace> trace)
     : settings_(std::move(settings)),
       comm_(std::move(comm)),
       events_(events),
+      trace_(std::move(trace)),
       faults_(settings_.faults, comm_->rank()),
       device_(settings_.device == "cuda"
                   ? torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(local_rank()))
@@ -43,12 +44,14 @@ int Trainer::run() {
   }
   int code = train();
   if (code == 0) code = finish();
+  record_trace();
   record_end(code == 0 ? "complete" : (code == kExitInterrupted ? "interrupted" : "error"));
   if (code != 0 || !events_lost_) return code;
   return kExitCannotWrite;
 }
 
 int Trainer::train() {
+  if (trace_) trace_->align(*comm_);
   while (step_ < settings_.steps) {
     if (const int code = train_step(step_ + 1); code != 0) return code;
     if (const int code = after_step(step_); code != 0) return code;
@@ -57,13 +60,24 @@ int Trainer::train() {
 }
 
 int Trainer::train_step(std::int64_t step) {
+  if (trace_) trace_->begin_step(step);
+  const int code = make_step(step);
+  if (trace_) trace_->end_step();
+  return code;
+}
+
+int Trainer::make_step(std::int64_t step) {
   const auto start = std::chrono::steady_clock::now();
   comm_->take_wait_seconds();
-  faults_.strike(step, Place::kForward);
+  {
+    const TracePhase phase(trace_.get(), "begin");
+    faults_.strike(step, Place::kForward);
+  }
   const std::int64_t accumulation = sampler_->accumulation();
   double loss = 0;
   Findings unread;
   for (std::int64_t micro = 0; micro < accumulation; ++micro) {
+    std::optional<TracePhase> phase(std::in_place, trace_.get(), "forward");
     auto batch =
         read_batch(corpus_->train, settings_.seq_len, sampler_->windows(step - 1, micro), device_);
     if (!batch) {
@@ -78,12 +92,17 @@ int Trainer::train_step(std::int64_t step) {
     torch::Tensor part =
         llama_->loss(batch->ids, batch->targets, *sharded_) / static_cast<double>(accumulation);
     if (faults_.spoils_loss(step)) part = part * std::numeric_limits<double>::quiet_NaN();
+    phase.emplace(trace_.get(), "backward");
     part.backward();
     loss += part.item<double>();
   }
-  faults_.strike(step, Place::kBackward);
-  sharded_->finish_backward();
-  const double norm = sharded_->clip_gradients(0);  // measured; the optimizer scales on its way
+  double norm = 0;
+  {
+    const TracePhase phase(trace_.get(), "reduce gradients");
+    faults_.strike(step, Place::kBackward);
+    sharded_->finish_backward();
+    norm = sharded_->clip_gradients(0);  // measured; the optimizer scales on its way
+  }
 
   const Told told = tell_each_other(loss, !unread.empty());
   loss = told.loss;
@@ -107,10 +126,13 @@ int Trainer::train_step(std::int64_t step) {
   }
   const double rate = schedule_.at(step);
   const double scale = settings_.clip > 0 && norm > settings_.clip ? settings_.clip / norm : 1.0;
-  adamw_->step(sharded_->shards(), rate, scale);
-  sharded_->parameters_changed(true);
-  step_ = step;
-  faults_.strike(step, Place::kUpdate);
+  {
+    const TracePhase phase(trace_.get(), "update");
+    adamw_->step(sharded_->shards(), rate, scale);
+    sharded_->parameters_changed(true);
+    step_ = step;
+    faults_.strike(step, Place::kUpdate);
+  }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   record_step(step, seconds, loss, rate, norm);
@@ -118,6 +140,7 @@ int Trainer::train_step(std::int64_t step) {
 }
 
 Trainer::Told Trainer::tell_each_other(double loss, bool unread) {
+  const TracePhase phase(trace_.get(), "exchange");
   const bool written = checkpointer_ && checkpointer_->pending() && checkpointer_->written();
   const torch::Tensor sums =
       sum(*comm_, torch::tensor({loss, stop_asked() ? 1.0 : 0.0, written ? 1.0 : 0.0,

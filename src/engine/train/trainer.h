@@ -13,6 +13,7 @@
 #include "engine/train/run_setup.h"
 #include "engine/train/sampler.h"
 #include "engine/train/schedule.h"
+#include "engine/train/step_trace.h"
 #include "runs/events.h"
 
 namespace muster::train {
@@ -22,7 +23,9 @@ namespace muster::train {
 /// fails throws (comm::Timeout, comm::Error).
 class Trainer {
  public:
-  Trainer(Settings settings, std::shared_ptr<comm::Communicator> comm, runs::EventWriter& events);
+  /// `trace`: null when none is asked for; the communicator's observer.
+  Trainer(Settings settings, std::shared_ptr<comm::Communicator> comm, runs::EventWriter& events,
+          std::shared_ptr<StepTrace> trace = nullptr);
   ~Trainer();
 
   /// The exit code, after the `end` event.
@@ -37,6 +40,7 @@ class Trainer {
   int measure_peak();
   int train();
   int train_step(std::int64_t step);
+  int make_step(std::int64_t step);
   int after_step(std::int64_t step);
   int evaluate_now(std::int64_t step);
   int save(std::int64_t step);
@@ -59,6 +63,7 @@ class Trainer {
   void record_start();
   void record_step(std::int64_t step, double seconds, double loss, double rate, double norm);
   void record_end(const std::string& reason);
+  void record_trace();
 
   // Makes one rank's errors everybody's: reports them, and returns the worst exit code of all
   // ranks.
@@ -71,6 +76,7 @@ class Trainer {
   Settings settings_;
   std::shared_ptr<comm::Communicator> comm_;
   runs::EventWriter& events_;
+  std::shared_ptr<StepTrace> trace_;
   Faults faults_;
   torch::Device device_;
   Schedule schedule_;

@@ -102,6 +102,22 @@ void Trainer::record_end(const std::string& reason) {
   if (!events_.write(std::move(event))) events_lost_ = true;
 }
 
+void Trainer::record_trace() {
+  if (!trace_) return;
+  trace_->finish();
+  json event = {{"event", "trace"}, {"steps", trace_->steps_written()}};
+  if (trace_->steps_written() > 0) event["file"] = trace_->file().filename().string();
+  if (!trace_->problem().empty()) event["problem"] = trace_->problem();
+  if (!events_.write(std::move(event))) events_lost_ = true;
+  if (!trace_->problem().empty()) {
+    std::fprintf(stderr, "warning: rank %d: no trace: %s\n", comm_->rank(),
+                 trace_->problem().c_str());
+  } else if (trace_->steps_written() == 0) {
+    say(fmt::format("note: none of the steps {} was made: there is no trace",
+                    settings_.trace_steps));
+  }
+}
+
 void Trainer::report(const Findings& findings, const char* kind) {
   if (findings.empty()) return;
   std::string message = to_text(findings);
