@@ -153,3 +153,6 @@ repository('nccl-tests', values['nccl_tests_tag'],
            'all:\n\ttest -e $(NCCL_HOME)/lib/gencode\n\tmkdir -p $(BUILDDIR) && echo "$(MPI) $(NVCC_GENCODE)" >$(BUILDDIR)/all_reduce_perf\n')
 repository('pyxis', values['pyxis_tag'],
            'install:\n\techo "#include <slurm/spank.h>" | $(CC) $(CPPFLAGS) -E - >/dev/null\n\tmkdir -p $(prefix)/lib/slurm && echo stand-in >$(prefix)/lib/slurm/spank_pyxis.so\n')
+
+# The agent that signed would stay otherwise.
+run('gpgconf', '--kill', 'gpg-agent')
