@@ -93,6 +93,21 @@ struct BasicAuth::Judge {
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
+  /// What is known without a hash; nothing: it has to be made.
+  std::optional<Access> known_or_busy(const std::string& key) {
+    const std::lock_guard lock(mutex);
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second ? Access::kGranted : Access::kDenied;
+    constexpr std::size_t kMostWaiting = 4096;
+    return waiting.size() >= kMostWaiting ? std::optional(Access::kBusy) : std::nullopt;
+  }
+
+  void add(Case one) {
+    const std::lock_guard lock(mutex);
+    waiting.push_back(std::move(one));
+    wake.notify_one();
+  }
+
   bool right(const std::string& credentials) const {
     const auto colon = credentials.find(':');
     const auto user = users.find(credentials.substr(0, colon));
@@ -139,21 +154,8 @@ void BasicAuth::check(const std::string& authorization, std::function<void(Acces
   std::string credentials = basic_credentials(authorization);
   if (credentials.empty()) return done(Access::kDenied);
   std::string key = sha256(judge_->salt + credentials);
-  std::optional<Access> known;
-  {
-    const std::lock_guard lock(judge_->mutex);
-    const auto found = judge_->known.find(key);
-    constexpr std::size_t kMostWaiting = 4096;
-    if (found != judge_->known.end()) {
-      known = found->second ? Access::kGranted : Access::kDenied;
-    } else if (judge_->waiting.size() >= kMostWaiting) {
-      known = Access::kBusy;
-    } else {
-      judge_->waiting.push_back({std::move(credentials), std::move(key), std::move(done)});
-      judge_->wake.notify_one();
-    }
-  }
-  if (known) done(*known);
+  if (const auto known = judge_->known_or_busy(key)) return done(*known);
+  judge_->add({std::move(credentials), std::move(key), std::move(done)});
 }
 
 }  // namespace muster::server
