@@ -69,6 +69,7 @@ class FunctionCheck {
     const CfnFunction* function = function_of(call.name);
     if (function == nullptr) {
       std::vector<std::string> names;
+      names.reserve(kFunctions.size());
       for (const CfnFunction& known : kFunctions) names.emplace_back(known.name);
       const auto near = did_you_mean(call.name, names);
       tell(node, fmt::format("no function {}", call.name),

@@ -103,7 +103,8 @@ const std::set<std::string, std::less<>> kServices = {"autoscaling",
                                                       "ssm",
                                                       "sts"};
 
-void add_call(std::vector<CfnCalled>& all, std::string service, std::string verb, std::string as) {
+void add_call(std::vector<CfnCalled>& all, const std::string& service, const std::string& verb,
+              std::string as) {
   if (kServices.count(service) == 0) return;
   if (service != "s3" && verb.find_first_of("-_") == std::string::npos) return;
   std::string action = service + ":" + camel(verb);
@@ -126,7 +127,7 @@ std::vector<CfnCalled> calls_of_shell(const std::string& text) {
       "(?:^|[\\s|;&(`=\"'])aws\\s+(?:--[a-z-]+[ =]\\S+\\s+)*([a-z0-9-]+)\\s+([a-z][a-z0-9-]+)");
   for (std::size_t at = 0; call.search(text, at, match) == Regex::Found::kYes; at = match.end) {
     const std::string service(group(match, 1)), verb(group(match, 2));
-    add_call(all, service, verb, "aws " + service + " " + verb);
+    add_call(all, service, verb, fmt::format("aws {} {}", service, verb));
   }
   return all;
 }

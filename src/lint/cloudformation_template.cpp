@@ -124,7 +124,7 @@ void CfnTemplate::use(CfnUse place, CfnUse::Kind kind, std::string name, Positio
   uses_.push_back(std::move(place));
 }
 
-void CfnTemplate::collect(const Node& node, CfnUse place) {
+void CfnTemplate::collect(const Node& node, const CfnUse& place) {
   if (const auto call = cfn_call(node)) return collect_call(*call, place);
   for (const Node& item : node.items()) collect(item, place);
   for (const Node::Entry& entry : node.entries()) collect(entry.value, place);
@@ -175,7 +175,7 @@ void CfnTemplate::collect_call(const CfnCall& call, const CfnUse& place) {
     branch.given.emplace_back(items[0].text(), true);
     collect(items[1], branch);
     branch.given.back().second = false;
-    return collect(items[2], std::move(branch));
+    return collect(items[2], branch);
   } else if (call.is("Fn::FindInMap") && !items.empty() && items[0].is_scalar() &&
              items[0].tag().empty()) {
     use(place, CfnUse::Kind::kMapping, items[0].text(), items[0].where());

@@ -95,7 +95,7 @@ class CfnTemplate {
   std::vector<const Node*> at(const Node& node, std::string_view key) const;
 
  private:
-  void collect(const Node& node, CfnUse place);
+  void collect(const Node& node, const CfnUse& place);
   void collect_call(const CfnCall& call, const CfnUse& place);
   void use(CfnUse place, CfnUse::Kind kind, std::string name, Position where,
            std::string attribute = {});
