@@ -15,15 +15,15 @@ namespace {
 // Properties that name one zone; a Region's name with a letter is a zone.
 bool is_zone(std::string_view text) {
   Regex::Match match;
-  const Regex& kName = pattern("^[a-z]{2}(-[a-z]+)+-\\d[a-z]$");
-  const Regex& kId = pattern("^[a-z]{2,4}\\d-az\\d$");
-  return finds(kName, text, match) || finds(kId, text, match);
+  const Regex& name = pattern("^[a-z]{2}(-[a-z]+)+-\\d[a-z]$");
+  const Regex& id = pattern("^[a-z]{2,4}\\d-az\\d$");
+  return finds(name, text, match) || finds(id, text, match);
 }
 
 bool is_region(std::string_view text) {
   Regex::Match match;
-  const Regex& kName = pattern("^(us|eu|ap|sa|ca|me|af|il|mx|cn)(-gov|-iso[a-z]?)?-[a-z]+-\\d$");
-  return finds(kName, text, match);
+  const Regex& name = pattern("^(us|eu|ap|sa|ca|me|af|il|mx|cn)(-gov|-iso[a-z]?)?-[a-z]+-\\d$");
+  return finds(name, text, match);
 }
 
 class IdentityCheck {
@@ -98,10 +98,10 @@ class IdentityCheck {
     const std::string& value = node.text();
     if (value.size() > 120 || value.find('\n') != std::string::npos) return;
     Regex::Match match;
-    const Regex& kPlaceholder = pattern(
+    const Regex& placeholder = pattern(
         "^<[A-Za-z][^<>]*>$|PLACEHOLDER_|\\b(YOUR|INSERT|REPLACE)[_-][A-Z]|^(cr|vpc|subnet|sg|ami)-"
         "x{3,}$|^CHANGE_?ME$");
-    if (!finds(kPlaceholder, value, match)) return;
+    if (!finds(placeholder, value, match)) return;
     check_.wrong(node.where(), "cfn-placeholder",
                  fmt::format("\"{}\" is a placeholder that nobody filled in", value),
                  "a parameter without default");

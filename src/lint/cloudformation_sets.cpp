@@ -98,6 +98,7 @@ Findings check_cfn_set(const std::vector<const CfnTemplate*>& templates) {
       if (pattern.empty() || exports.count(pattern) > 0) continue;
       const std::string suffix = suffix_of(pattern);
       std::vector<std::string> right;
+      right.reserve(exports.size());
       for (const auto& [known, where] : exports) right.push_back(suffix_of(known));
       if (std::find(right.begin(), right.end(), suffix) != right.end()) continue;
       if (const auto near = did_you_mean(suffix, right)) {
