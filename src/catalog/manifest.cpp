@@ -50,12 +50,16 @@ Findings no_more(const Node&) {
 
 const std::vector<ManifestKind>& manifest_kinds() {
   static const std::vector<ManifestKind> kKinds = {
+      {"Alerts", "alerts.schema.json", "Muster alert rules", facts::alerts_schema,
+       facts_findings<facts::check_alerts>},
       {"Architecture", "architecture.schema.json", "Muster architecture", architecture_schema,
        facts_findings<check_architecture>},
       {"Case", "case.schema.json", "Muster case", case_schema, case_findings},
       {"Cluster", "cluster.schema.json", "Muster cluster", cluster_schema, check_cluster},
       {"ContainerImage", "container-image.schema.json", "Muster container image",
        container_image_schema, check_container_image},
+      {"Dashboards", "dashboards.schema.json", "Muster dashboards", facts::dashboards_schema,
+       facts_findings<facts::check_dashboards>},
       {"Datasets", "datasets.schema.json", "Muster data sets", facts::datasets_schema,
        facts_findings<facts::check_datasets>},
       {"DcgmErrors", "dcgm.schema.json", "Muster error codes of DCGM", facts::dcgm_schema,
@@ -64,6 +68,8 @@ const std::vector<ManifestKind>& manifest_kinds() {
        facts::end_of_life_schema, facts_findings<facts::check_end_of_life>},
       {"Environment", "environment.schema.json", "Muster environment rules",
        facts::environment_schema, facts_findings<facts::check_environment>},
+      {"Exporters", "exporters.schema.json", "Muster exporters of metrics", facts::exporters_schema,
+       facts_findings<facts::check_exporters>},
       {"HealthThresholds", "health.schema.json", "Muster thresholds of health checks",
        facts::health_schema, facts_findings<facts::check_health>},
       {"Instances", "instances.schema.json", "Muster instance types", facts::instances_schema,

@@ -11,33 +11,13 @@
 #include "cli/kind_cases.h"
 #include "cli/kind_checks.h"
 #include "cli/kind_clusters.h"
+#include "cli/kind_dashboards.h"
 #include "cli/kind_facts.h"
 #include "cli/kind_images.h"
 #include "cli/kind_metrics.h"
 #include "cli/kind_runs.h"
 
 namespace muster::cli {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-// Kinds whose folder holds one thing a folder or file. Nothing of them is there yet in a project
-// without the folder.
-Result<Json> nothing(const Context&) {
-  return Json::array();
-}
-
-Failure none_called(const char* kind, const char* kinds, const std::string& name) {
-  return failure("unknown-name", fmt::format("unknown {} \"{}\"", kind, name),
-                 fmt::format("there are no {} in this project", kinds));
-}
-
-Result<Shown> no_dashboard(const Context&, const std::string& name) {
-  return none_called("dashboard", "dashboards", name);
-}
-
-}  // namespace
-
 const std::vector<Kind>& kinds() {
   static const std::vector<OutputColumn> kNames = {{"NAME", "name"},
                                                    {"DESCRIPTION", "description"}};
@@ -55,7 +35,8 @@ const std::vector<Kind>& kinds() {
        list_checks, show_check},
       {"metrics", "metric", "metrics that the exporter and the other commands write",
        metric_columns(), list_metrics, show_metric},
-      {"dashboards", "dashboard", "dashboards and alert rules", kNames, nothing, no_dashboard},
+      {"dashboards", "dashboard", "dashboards and alert rules", dashboard_columns(),
+       list_dashboards, show_dashboard},
       {"instances", "instance", "instance types and their hardware", instance_columns(),
        list_instances, show_instance},
       {"datasets", "dataset", "data sets that cases name", dataset_columns(), list_datasets,

@@ -14,6 +14,7 @@
 #include "cli/engine_program.h"
 #include "cli/profile_options.h"
 #include "cli/render_files.h"
+#include "cli/render_metrics.h"
 #include "images/kept.h"
 #include "images/render.h"
 #include "launch/committed.h"
@@ -231,6 +232,8 @@ void add_render(CLI::App& root, Context& context) {
   of_image->footer("Example:\n  muster render image base-gpu --out build/base-gpu");
   of_image->callback(
       [&context, image, image_where] { render_image(context, *image, *image_where); });
+
+  add_render_metrics(*sub, context);
 
   CLI::App* of_schemas =
       sub->add_subcommand("schemas", "JSON Schemas of all manifests, for editors");

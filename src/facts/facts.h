@@ -42,10 +42,13 @@ std::filesystem::path share_directory();
 Result<Facts> load_facts(const FileSystem& files, const std::filesystem::path& root);
 
 const Schema& instances_schema();
+const Schema& alerts_schema();
+const Schema& dashboards_schema();
 const Schema& datasets_schema();
 const Schema& dcgm_schema();
 const Schema& end_of_life_schema();
 const Schema& environment_schema();
+const Schema& exporters_schema();
 const Schema& health_schema();
 const Schema& models_schema();
 const Schema& nsight_schema();
@@ -58,10 +61,13 @@ const Schema& xid_schema();
 
 // What the schemas can't say; expect a document without schema findings.
 Findings check_instances(const Node& document);
+Findings check_alerts(const Node& document);
+Findings check_dashboards(const Node& document);
 Findings check_datasets(const Node& document);
 Findings check_dcgm(const Node& document);
 Findings check_end_of_life(const Node& document);
 Findings check_environment(const Node& document);
+Findings check_exporters(const Node& document);
 Findings check_health(const Node& document);
 Findings check_models(const Node& document);
 Findings check_nsight(const Node& document);

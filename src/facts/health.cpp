@@ -70,6 +70,11 @@ double Thresholds::at(std::string_view name) const {
   return row->second.value;
 }
 
+std::optional<double> Thresholds::find(std::string_view name) const {
+  const auto row = rows_.find(name);
+  return row == rows_.end() ? std::nullopt : std::optional(row->second.value);
+}
+
 Result<Thresholds> parse_health(const std::string& text, const std::string& file) {
   const auto document = parse_facts(text, file, health_schema(), check_health);
   if (!document) return document.error();

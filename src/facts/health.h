@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/file_system.h"
@@ -23,6 +24,8 @@ class Thresholds {
 
   /// The value of a threshold; one that the file does not have is a bug of the caller.
   double at(std::string_view name) const;
+  /// The value of any threshold of the file, or nothing.
+  std::optional<double> find(std::string_view name) const;
   std::size_t size() const { return rows_.size(); }
 
  private:
