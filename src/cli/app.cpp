@@ -14,10 +14,10 @@ namespace muster::cli {
 namespace {
 
 constexpr AddVerb kVerbs[] = {
-    add_list,    add_show,  add_validate,   add_render,   add_plan,   add_deploy, add_diff,
-    add_destroy, add_run,   add_status,     add_logs,     add_cancel, add_report, add_profile,
-    add_lock,    add_bench, add_check,      add_dashboards, add_exporter, add_top, add_reorg,  add_doctor, add_config,
-    add_engine,  add_load,  add_completion, add_manual,
+    add_list,    add_show,   add_validate, add_render,     add_plan,       add_deploy, add_diff,
+    add_destroy, add_run,    add_status,   add_logs,       add_cancel,     add_report, add_profile,
+    add_lock,    add_bench,  add_check,    add_dashboards, add_exporter,   add_top,    add_reorg,
+    add_doctor,  add_config, add_engine,   add_load,       add_completion, add_manual,
 };
 
 bool wants_color(const Context& context, bool terminal) {

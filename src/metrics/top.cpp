@@ -110,12 +110,12 @@ class ViewMaker {
  private:
   static std::string host_of(const Scraped& source) {
     for (const Sample& sample : source.samples) {
+      if (!sample.label("instance").empty()) continue;  // whoever was asked knows many hosts
       for (const char* label : {"Hostname", "hostname"}) {
         if (sample.name.starts_with("DCGM_") && !sample.label(label).empty())
           return sample.label(label);
       }
-      if (sample.name == "node_uname_info" && !sample.label("nodename").empty() &&
-          sample.label("instance").empty())
+      if (sample.name == "node_uname_info" && !sample.label("nodename").empty())
         return sample.label("nodename");
     }
     return source.host;

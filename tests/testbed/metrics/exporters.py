@@ -18,7 +18,7 @@ muster, source, address = sys.argv[1:]
 START = time.time()
 # One value for a label, or several; what is not here has the label's name.
 VALUES = {
-    'gpu': ['0'], 'outcome': ['ok', 'reset', 'pass', 'fail'], 'check': ['gpu'], 'device': ['rdmap0s6'], 'port': ['1'],
+    'gpu': ['0'], 'node': [address], 'status': ['idle'], 'hpc_job': ['42'], 'outcome': ['ok', 'reset', 'pass', 'fail'], 'check': ['gpu'], 'device': ['rdmap0s6'], 'port': ['1'],
     'slurm_job_id': ['42'], 'user': ['ada'], 'partition': ['gpu'], 'xid': ['79'], 'mode': ['idle', 'user'],
     'fstype': ['ext4'], 'mountpoint': ['/'], 'case': ['training/native/llama', 'micro-benchmarks/nccl-tests'], 'le': ['0.5', '5', '+Inf'],
     'size_bytes': ['1024'], 'state': ['idle', 'mixed'], 'Hostname': ['n1'], 'hostname': ['n1'], 'collector': ['efa', 'gpu'],
