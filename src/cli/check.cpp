@@ -34,7 +34,7 @@ struct CheckRequest {
   std::string root, instance, window, inject, textfile, plan, node, history, at_most = "1";
   std::vector<int> ignore_xid;
   int nodes = 0, dcgm_level = 0;
-  bool all_boots = false, contract = false, act = false;
+  bool all_boots = false, contract = false, act = false, features = false;
 };
 
 /// What the checks judge by; owns what a Host points to.
@@ -257,8 +257,9 @@ void print(Context& context, const CheckRequest& request, const std::vector<Chec
     // A fault that does not stand yet, or is over and not yet believed.
     if (!health::is_fault(health)) plan->commands.clear();
     if (request.act) {
-      const auto done = health::act(*manager, node_name(context, request), health, *plan,
-                                    *health::parse_limit(request.at_most), context.processes);
+      const auto done =
+          health::act(*manager, node_name(context, request), health, *plan,
+                      *health::parse_limit(request.at_most), request.features, context.processes);
       if (done) {
         plan = *done;
       } else {
@@ -487,6 +488,10 @@ void add_check(CLI::App& root, Context& context) {
   CLI::Option* act = sub->add_flag(
       "--act", request->act, "Run them; a node that is well and that muster took out is put back");
   act->needs(plan);
+  sub->add_flag("--features", request->features,
+                "With --act on Slurm: keep HealthCheck:Passed, :Failed or :Skipped among the "
+                "features of the node, for sbatch --constraint=HealthCheck:Passed")
+      ->needs(act);
   sub->add_option("--at-most", request->at_most,
                   "Nodes, or percent of them, that muster may have out of service at once; "
                   "default: 1")

@@ -15,6 +15,9 @@
 #include "cli/profile_options.h"
 #include "cli/render_files.h"
 #include "cli/render_metrics.h"
+#include "facts/instances.h"
+#include "health/act.h"
+#include "health/deploy.h"
 #include "images/kept.h"
 #include "images/render.h"
 #include "launch/committed.h"
@@ -165,6 +168,44 @@ void render_all(Context& context, bool check) {
   if (!findings.empty() && context.exit_code == kExitOk) context.exit_code = kExitDiffers;
 }
 
+struct ChecksRequest {
+  std::string target;
+  health::DeployOptions options;
+};
+
+void render_checks(Context& context, const ChecksRequest& request, const RenderWhere& where) {
+  if (!is_usable(context, where)) return;
+  health::DeployOptions options = request.options;
+  const auto instances = facts::load_instances(context.files, context.project());
+  if (!instances) return context.fail(instances.findings(), kExitBadInput);
+  const auto instance = facts::find_instance(*instances, options.instance);
+  if (!instance) return context.fail(instance.findings(), kExitBadInput);
+  const bool gpus = instance->accelerators && instance->accelerators->kind == "gpu" &&
+                    instance->accelerators->count.value_or(0) > 0;
+  if (!gpus) {
+    return context.fail(
+        {error_at({}, "render-checks", fmt::format("{} has no GPUs to look at", options.instance))},
+        kExitBadInput);
+  }
+  options.accelerators = *instance->accelerators->count;
+  if (!health::parse_limit(options.at_most)) {
+    return context.fail(
+        {error_at({}, "limit",
+                  fmt::format("--at-most: \"{}\" is no number of nodes", options.at_most),
+                  "e.g. 2 or 10%")},
+        kExitBadInput);
+  }
+  std::vector<RenderFile> files;
+  for (const health::DeployedFile& file : request.target == "slurm"
+                                              ? health::deploy_slurm(options)
+                                              : health::deploy_kubernetes(options))
+    files.push_back({file.path, file.content, file.executable});
+  Output output;
+  output.data["target"] = request.target;
+  output.data["instance"] = options.instance;
+  deliver(context, files, where, std::move(output));
+}
+
 void render_index(Context& context, const RenderWhere& where) {
   if (!is_usable(context, where)) return;
   const auto entries = catalog::list_cases(context.files, context.project());
@@ -234,6 +275,31 @@ void add_render(CLI::App& root, Context& context) {
       [&context, image, image_where] { render_image(context, *image, *image_where); });
 
   add_render_metrics(*sub, context);
+  CLI::App* of_checks = sub->add_subcommand(
+      "checks", "What lets muster check run on a cluster: Slurm's hooks, batch scripts, manifests");
+  auto checks = std::make_shared<ChecksRequest>();
+  auto checks_where = std::make_shared<RenderWhere>();
+  of_checks->add_option("--target", checks->target, "Where: slurm, kubernetes")
+      ->required()
+      ->check(CLI::IsMember(health::deploy_targets()))
+      ->type_name("TARGET");
+  of_checks
+      ->add_option("--instance", checks->options.instance,
+                   "What the nodes should be; default: p5.48xlarge")
+      ->type_name("TYPE");
+  of_checks
+      ->add_option("--at-most", checks->options.at_most,
+                   "Nodes, or percent of them, that may be out of service at once; default: 5%")
+      ->type_name("N|P%");
+  of_checks
+      ->add_option("--image", checks->options.image,
+                   "Image with muster and kubectl; default: ${MUSTER_IMAGE}, left open")
+      ->type_name("IMAGE");
+  add_render_where(of_checks, checks_where);
+  of_checks->footer(
+      "Example:\n  muster render checks --target slurm --instance p5en.48xlarge --out health");
+  of_checks->callback(
+      [&context, checks, checks_where] { render_checks(context, *checks, *checks_where); });
 
   CLI::App* of_schemas =
       sub->add_subcommand("schemas", "JSON Schemas of all manifests, for editors");

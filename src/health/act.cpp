@@ -1,5 +1,6 @@
 #include "health/act.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -54,6 +55,34 @@ Result<Standing> ask(Manager manager, const std::string& node, ProcessRunner& pr
   return kubernetes_standing(*text, node);
 }
 
+/// "ActiveFeatures=a,b" of a node's line.
+std::vector<std::string> features_of(std::string_view line, std::string_view key) {
+  std::vector<std::string> features;
+  for (const std::string_view word : words_of(line)) {
+    if (!word.starts_with(key)) continue;
+    std::string_view rest = word.substr(key.size());
+    while (!rest.empty()) {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      const std::string_view one = rest.substr(0, comma);
+      if (!one.empty() && one != "(null)") features.emplace_back(one);
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+  }
+  return features;
+}
+
+constexpr std::string_view kFeature = "HealthCheck:";
+
+std::vector<std::string> with_feature(const std::vector<std::string>& before,
+                                      const std::string& feature) {
+  std::vector<std::string> after;
+  for (const std::string& one : before) {
+    if (!one.starts_with(kFeature)) after.push_back(one);
+  }
+  after.push_back(feature);
+  return after;
+}
+
 ActionPlan nothing(ActionPlan plan, std::string reason) {
   plan.commands.clear();
   plan.reason = std::move(reason);
@@ -94,7 +123,29 @@ Standing slurm_standing(std::string_view text, const std::string& node) {
     standing.node_out = out && marked;
     standing.by_others = out && !marked;
   }
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (!line.starts_with("NodeName=" + node + " ")) continue;
+    standing.available = features_of(line, "AvailableFeatures=");
+    standing.active = features_of(line, "ActiveFeatures=");
+  }
   return standing;
+}
+
+std::vector<std::string> feature_command(const std::string& node, Health health,
+                                         const Standing& standing) {
+  const bool well = health == Health::kOk || health == Health::kFlag;
+  const std::string feature = std::string(kFeature) + (is_fault(health) ? "Failed"
+                                                       : well           ? "Passed"
+                                                                        : "Skipped");
+  const auto available = with_feature(standing.available, feature);
+  const auto active = with_feature(standing.active, feature);
+  if (!standing.known || (available == standing.available && active == standing.active)) return {};
+  return {"scontrol", "update", "NodeName=" + node,
+          fmt::format("AvailableFeatures={}", fmt::join(available, ",")),
+          fmt::format("ActiveFeatures={}", fmt::join(active, ","))};
 }
 
 Result<Standing> kubernetes_standing(const std::string& text, const std::string& node) {
@@ -147,10 +198,16 @@ ActionPlan decide(Manager manager, const std::string& node, Health health, Actio
 }
 
 Result<ActionPlan> act(Manager manager, const std::string& node, Health health,
-                       const ActionPlan& plan, const Limit& limit, ProcessRunner& processes) {
+                       const ActionPlan& plan, const Limit& limit, bool features,
+                       ProcessRunner& processes) {
   const auto standing = ask(manager, node, processes);
   if (!standing) return standing.error();
   ActionPlan decided = decide(manager, node, health, plan, *standing, limit);
+  if (features && is_slurm(manager)) {
+    // Before the node comes back: jobs that ask for the feature go by it.
+    if (auto command = feature_command(node, health, *standing); !command.empty())
+      decided.commands.insert(decided.commands.begin(), std::move(command));
+  }
   for (const auto& argv : decided.commands) {
     if (const auto done = output_of(argv, processes); !done) return done.error();
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/process.h"
 #include "base/result.h"
@@ -31,6 +32,8 @@ struct Standing {
   bool known = false;      ///< the node is one of them
   bool node_out = false;   ///< it was taken out by muster
   bool by_others = false;  ///< it was taken out by somebody else
+  /// Of the node, in Slurm: AvailableFeatures and ActiveFeatures.
+  std::vector<std::string> available, active;
 };
 
 /// From `scontrol show nodes`.
@@ -43,10 +46,17 @@ Result<Standing> kubernetes_standing(const std::string& text, const std::string&
 ActionPlan decide(Manager manager, const std::string& node, Health health, ActionPlan plan,
                   const Standing& standing, const Limit& limit);
 
+/// The command that keeps HealthCheck:Passed, :Failed or :Skipped among the features of a Slurm
+/// node, as HyperPod's health checks do, so that jobs can ask for --constraint=HealthCheck:Passed;
+/// other features stay. Empty: it is there already.
+std::vector<std::string> feature_command(const std::string& node, Health health,
+                                         const Standing& standing);
+
 /// Asks the scheduler, decides, and runs the commands one after another, each bounded. Returns what
 /// was done. Failure: the scheduler can't be asked, or a command failed, with its output; those
-/// before it were done.
+/// before it were done. `features`: also keep the node's feature, on Slurm.
 Result<ActionPlan> act(Manager manager, const std::string& node, Health health,
-                       const ActionPlan& plan, const Limit& limit, ProcessRunner& processes);
+                       const ActionPlan& plan, const Limit& limit, bool features,
+                       ProcessRunner& processes);
 
 }  // namespace muster::health

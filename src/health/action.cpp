@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace muster::health {
 namespace {
@@ -23,6 +24,24 @@ std::string action_of(Health health) {
     default:
       return "none";
   }
+}
+
+/// A condition beside the kubelet's own; the status is a resource of its own.
+std::vector<std::string> condition_command(const std::string& node, bool healthy,
+                                           const std::string& reason, const std::string& message) {
+  const nlohmann::ordered_json patch = {
+      {"status",
+       {{"conditions", nlohmann::ordered_json::array({{{"type", kCondition},
+                                                       {"status", healthy ? "True" : "False"},
+                                                       {"reason", reason},
+                                                       {"message", message}}})}}}};
+  return {"kubectl",
+          "patch",
+          "node",
+          node,
+          "--subresource=status",
+          "--type=strategic",
+          "--patch=" + patch.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
 
 }  // namespace
@@ -104,6 +123,9 @@ ActionPlan plan_action(Manager manager, const std::string& node,
                                fmt::format("{}={}:NoSchedule", kTaint, plan.action)});
       plan.commands.push_back(
           {"kubectl", "annotate", "node", node, "--overwrite", "muster.dev/reason=" + plan.reason});
+      plan.commands.push_back({"kubectl", "label", "node", node, "--overwrite",
+                               fmt::format("{}={}", kHealthLabel, to_string(health))});
+      plan.commands.push_back(condition_command(node, false, "HealthCheckFailed", plan.reason));
       if (manager == Manager::kHyperPodEks && (reboot || replace)) {
         plan.commands.push_back({"kubectl", "label", "node", node, "--overwrite",
                                  fmt::format("{}={}", kHyperPodStatus,
@@ -124,6 +146,9 @@ ActionPlan plan_return(Manager manager, const std::string& node) {
   } else {
     plan.commands.push_back({"kubectl", "taint", "nodes", node, std::string(kTaint) + "-"});
     plan.commands.push_back({"kubectl", "annotate", "node", node, "muster.dev/reason-"});
+    plan.commands.push_back(
+        {"kubectl", "label", "node", node, "--overwrite", std::string(kHealthLabel) + "=ok"});
+    plan.commands.push_back(condition_command(node, true, "HealthCheckPassed", plan.reason));
     plan.commands.push_back({"kubectl", "uncordon", node});
   }
   return plan;

@@ -35,6 +35,9 @@ ActionPlan plan_return(Manager manager, const std::string& node);
 /// the name of a taint of Kubernetes.
 inline constexpr const char* kReasonMark = "muster ";
 inline constexpr const char* kTaint = "muster.dev/unhealthy";
+/// The label of a Kubernetes node with its outcome, and the condition of its status.
+inline constexpr const char* kHealthLabel = "muster.dev/health";
+inline constexpr const char* kCondition = "MusterHealthy";
 
 /// HyperPod's contract line: HEALTH_CHECK_RESULT:<host>:<Passed|Failed|Skipped>:<none|reboot|
 /// replace>:<reason>. What could not be verified is Skipped, never Passed.

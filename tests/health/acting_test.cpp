@@ -94,6 +94,26 @@ TEST(Acting, FollowsHowTheClusterStands) {
   }
 }
 
+TEST(Acting, KeepsTheFeatureAmongTheOthers) {
+  const std::string nodes =
+      "NodeName=n1 Arch=x86_64 AvailableFeatures=p5,HealthCheck:Failed ActiveFeatures=p5 "
+      "State=IDLE\n"
+      "NodeName=n10 AvailableFeatures=(null) ActiveFeatures=(null) State=IDLE\n";
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(feature_command("n1", Health::kOk, slurm_standing(nodes, "n1")),
+            (Words{"scontrol", "update", "NodeName=n1", "AvailableFeatures=p5,HealthCheck:Passed",
+                   "ActiveFeatures=p5,HealthCheck:Passed"}));
+  EXPECT_EQ(feature_command("n10", Health::kReplace, slurm_standing(nodes, "n10")).back(),
+            "ActiveFeatures=HealthCheck:Failed");
+  // What could not be verified has not passed.
+  EXPECT_EQ(feature_command("n10", Health::kUnknown, slurm_standing(nodes, "n10")).back(),
+            "ActiveFeatures=HealthCheck:Skipped");
+  const std::string kept =
+      "NodeName=n1 AvailableFeatures=p5,HealthCheck:Passed ActiveFeatures=p5,HealthCheck:Passed\n";
+  EXPECT_TRUE(feature_command("n1", Health::kFlag, slurm_standing(kept, "n1")).empty());
+  EXPECT_TRUE(feature_command("n2", Health::kOk, slurm_standing(kept, "n2")).empty());
+}
+
 TEST(Acting, ReadsTheTaintsOfKubernetes) {
   const std::string nodes =
       R"({"items":[{"metadata":{"name":"a"},"spec":{}},)"
@@ -120,8 +140,9 @@ TEST(Acting, StopsAtTheFirstCommandThatFails) {
   processes.answer("scontrol update", refused);
   CheckResult bad("kernel-log");
   bad.add(Health::kReboot, "r", "GPU 0", "Xid 79");
-  const auto done = act(Manager::kSlurm, "n1", Health::kReboot,
-                        plan_action(Manager::kSlurm, "n1", {bad}), Limit{2, false}, processes);
+  const auto done =
+      act(Manager::kSlurm, "n1", Health::kReboot, plan_action(Manager::kSlurm, "n1", {bad}),
+          Limit{2, false}, false, processes);
   ASSERT_FALSE(done.ok());
   EXPECT_NE(done.findings().front().message.find("Access/permission denied"), std::string::npos);
   EXPECT_EQ(processes.asked().size(), 2U);  // the reboot was not asked for
