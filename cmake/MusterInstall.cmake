@@ -1,7 +1,7 @@
-# install and the Debian packages: `muster` (the program and its data) and `muster-engine` (the native engine, which needs libtorch).
+# install and the Debian packages: `muster` (the program, its exporter and its data) and `muster-engine` (the native engine, which needs libtorch).
 
-install(TARGETS muster RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT muster)
-install(DIRECTORY facts architectures test_cases micro-benchmarks validation_and_observability DESTINATION ${CMAKE_INSTALL_DATADIR}/muster COMPONENT muster)
+install(TARGETS muster muster-exporter RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT muster)
+install(DIRECTORY facts architectures ami_and_containers test_cases micro-benchmarks validation_and_observability DESTINATION ${CMAKE_INSTALL_DATADIR}/muster COMPONENT muster)
 
 # Completions and the man page come out of the program's own option tables.
 set(generated ${CMAKE_BINARY_DIR}/generated)
