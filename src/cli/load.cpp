@@ -156,7 +156,7 @@ void add_judgement_options(CLI::App& sub, LoadRequest& request) {
 
 void add_load(CLI::App& root, Context& context) {
   CLI::App* sub = root.add_subcommand("load", "Load on an inference server, measured and judged");
-  sub->group("Native engine");
+  sub->group("Benchmarks");
   const auto request = std::make_shared<LoadRequest>();
   sub->add_option("server", request->server, "Its address, e.g. http://127.0.0.1:8000")
       ->required()

@@ -65,9 +65,9 @@ void put_counts(const server::Counts& counts, Exposition& to) {
     put_own(to, "muster_exporter_requests_total", {{"code", fmt::format("{}", code)}},
             static_cast<double>(count));
   }
-  const std::pair<const char*, std::uint64_t> kDropped[] = {
+  const std::pair<const char*, std::uint64_t> dropped[] = {
       {"slow", counts.slow}, {"idle", counts.idle}, {"crowd", counts.crowd}};
-  for (const auto& [reason, count] : kDropped) {
+  for (const auto& [reason, count] : dropped) {
     put_own(to, "muster_exporter_dropped_total", {{"reason", reason}}, static_cast<double>(count));
   }
 }

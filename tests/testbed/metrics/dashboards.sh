@@ -82,7 +82,7 @@ tmux -L "muster$$" send-keys -t top q
 until_true 60 test -s after || { echo 'q does not end it'; exit 1; }
 cmp before after || { echo 'the terminal is not as it was'; exit 1; }
 expect 'NODES (1)'
-top=$(pgrep -f -- "top --prometheus $server\$" -P "$(tmux -L "muster$$" list-panes -t top -F '#{pane_pid}')" | head -n 1)
+top=$(pgrep -P "$(tmux -L "muster$$" list-panes -t top -F '#{pane_pid}')" -f -- "top --prometheus $server\$" | head -n 1)
 kill -TERM "$top"
 until_true 60 test -s last || { echo 'SIGTERM does not end it'; exit 1; }
 cmp before last || { echo 'the terminal is not as it was after a signal'; exit 1; }
