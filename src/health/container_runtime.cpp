@@ -254,7 +254,7 @@ void read_container_runtime(const Text& text, const Host& /*host*/, CheckResult&
 void look_at_container_runtime(const HostView& view, const Host& host, CheckResult& check) {
   Runtimes runtimes;
   bool commands = false;
-  const std::pair<const char*, std::vector<std::string>> kCommands[] = {
+  const std::pair<const char*, std::vector<std::string>> asked[] = {
       {"docker", {"docker", "info"}},
       {"docker", {"docker", "--version"}},
       {"containerd", {"containerd", "--version"}},
@@ -262,7 +262,7 @@ void look_at_container_runtime(const HostView& view, const Host& host, CheckResu
       {"nvidia-container-toolkit", {"nvidia-ctk", "--version"}},
       {"nvidia-container-toolkit", {"nvidia-container-cli", "--version"}},
   };
-  for (const auto& [part, argv] : kCommands) {
+  for (const auto& [part, argv] : asked) {
     const auto result = view.run(argv, std::chrono::seconds(20));
     const std::string name = fmt::format("{}", fmt::join(argv, " "));
     if (!result) {

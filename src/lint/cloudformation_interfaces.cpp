@@ -71,6 +71,7 @@ std::vector<std::string> types_of_launch(const CfnTemplate& tree, const Node& da
 
 std::string words_for(const std::vector<facts::Interface>& layout) {
   std::vector<std::string> parts;
+  parts.reserve(layout.size());
   for (const auto& one : layout)
     parts.push_back(fmt::format("card {} device {} {}", one.card, one.device, one.type));
   if (parts.size() > 4) {

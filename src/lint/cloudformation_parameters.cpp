@@ -36,14 +36,17 @@ std::vector<std::string> all_parameter_types() {
                                   "List<String>",
                                   "CommaDelimitedList",
                                   "AWS::SSM::Parameter::Name"};
-  const std::string value = "AWS::SSM::Parameter::Value<";
+  const auto value = [](std::string_view type) {
+    return fmt::format("AWS::SSM::Parameter::Value<{}>", type);
+  };
   for (const char* plain : {"String", "List<String>", "CommaDelimitedList"})
-    all.push_back(value + plain + ">");
+    all.push_back(value(plain));
   for (const std::string& id : kIdTypes) {
     all.push_back(id);
-    all.push_back("List<" + id + ">");
-    all.push_back(value + id + ">");
-    all.push_back(value + "List<" + id + ">>");
+    const std::string list = fmt::format("List<{}>", id);
+    all.push_back(list);
+    all.push_back(value(id));
+    all.push_back(value(list));
   }
   return all;
 }

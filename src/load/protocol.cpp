@@ -90,6 +90,7 @@ std::string message_in(const dom::element& value) {
 const std::vector<std::string>& api_names() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
+    names.reserve(kApis.size());
     for (const auto& [name, api] : kApis) names.emplace_back(name);
     return names;
   }();
@@ -253,7 +254,7 @@ std::string error_message(std::string_view body) {
   thread_local dom::parser parser;
   dom::element value;
   if (!parser.parse(body.data(), body.size(), true).get(value)) {
-    if (const std::string message = message_in(value); !message.empty()) return message;
+    if (std::string message = message_in(value); !message.empty()) return message;
   }
   return std::string(body.substr(0, 200));
 }
