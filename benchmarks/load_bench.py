@@ -1,6 +1,7 @@
 """Load generators: `muster load` and AIPerf against a stub that answers at known times, in turns.
 
-Called by benchmarks/load.sh. The stub sends the first token of an answer after TTFT ms and one more every GAP ms, and says how late
+Called by benchmarks/load.sh. The first answer of each user warms up and does not count. The stub sends the first
+token of an answer after TTFT ms and one more every GAP ms, and says how late
 it was itself. The error of a tool is what its 99th percentile says less what is true. Prints a table to stdout and writes the
 whole result as JSON; figures are medians of the runs.
 """
@@ -49,7 +50,7 @@ def run_ours(a, work):
     file = work / "ours.json"
     file.unlink(missing_ok=True)
     seen = beside_stub(a, work, f"{shlex.quote(str(a.build / 'bin' / 'muster'))} load $STUB --model '{MODEL}' --concurrency {USERS} "
-                                f"--output {TOKENS} --input 8 --requests {a.requests} --duration 120s --lag 1s --out {file}")
+                                f"--output {TOKENS} --input 8 --requests {a.requests + USERS} --warm-up 1s --duration 120s --lag 1s --out {file}")
     level = json.loads(file.read_text())["levels"][0]
     return dict(seen, tokens_per_second=level["output_tokens_per_second"], ttft_p50=level["ttft_ms"]["p50"],
                 ttft_p99=level["ttft_ms"]["p99"], gap_p50=level["itl_ms"]["p50"], gap_p99=level["itl_ms"]["p99"],
@@ -61,7 +62,7 @@ def run_peer(a, work):
     seen = beside_stub(a, work, f"{shlex.quote(str(a.peer / 'bin' / 'aiperf'))} profile -m '{MODEL}' -u $STUB --endpoint-type chat "
                                 f"--streaming --tokenizer {work / 'tokenizer'} --input-file {work / 'prompts.jsonl'} "
                                 f"--custom-dataset-type single_turn --osl {TOKENS} --use-legacy-max-tokens --use-server-token-count "
-                                f"--concurrency {USERS} --request-count {a.requests} --ui none --artifact-dir {art}")
+                                f"--concurrency {USERS} --request-count {a.requests} --warmup-request-count {USERS} --ui none --artifact-dir {art}")
     found = json.loads((art / "profile_export_aiperf.json").read_text())
     return dict(seen, tokens_per_second=found["output_token_throughput"]["avg"], ttft_p50=found["time_to_first_token"]["p50"],
                 ttft_p99=found["time_to_first_token"]["p99"], gap_p50=found["inter_chunk_latency"]["p50"],
