@@ -152,6 +152,7 @@ Result<std::vector<Arrival>> parse_trace(const std::string& text, const std::str
   std::stable_sort(rows.begin(), rows.end(),
                    [](const TraceLine& a, const TraceLine& b) { return a.seconds < b.seconds; });
   std::vector<Arrival> arrivals;
+  arrivals.reserve(rows.size());
   for (const TraceLine& row : rows) {
     arrivals.push_back(
         {nanoseconds((row.seconds - rows.front().seconds) / speed), row.input, row.output});
